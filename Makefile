@@ -1,0 +1,76 @@
+# SPDX-FileCopyrightText: The kvxfer authors
+# SPDX-License-Identifier: Apache-2.0
+
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+GO ?= go
+# Arguments for `make run`, as in: make run ARGS="--transport tcp --count 5"
+ARGS ?=
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build nixl ## the main job: two processes move KV blocks through NIXL, owned on both sides
+	@bin/kvxfer run $(ARGS)
+
+.PHONY: build
+build: ## build bin/kvxfer and bin/fsmgen
+	@mkdir -p bin
+	@$(GO) build -o bin/ ./cmd/kvxfer ./cmd/fsmgen
+
+.PHONY: nixl
+nixl: build ## get the NIXL library (68 MB, pinned hashes) unless one is installed; without network, say so and go on
+	@bin/kvxfer nixl fetch || echo "nixl: not available; what needs it will say so or skip" >&2
+
+.PHONY: test
+test: nixl verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
+
+.PHONY: verify
+verify: fmt-check mod-check lint gen-check nocgo race ## all checks and tests, with what is installed
+
+.PHONY: fmt-check
+fmt-check: ## fail on files that gofmt would change
+	@out="$$(gofmt -s -l $$(git ls-files '*.go'))"; if [ -n "$$out" ]; then echo "gofmt -s would change:"; echo "$$out"; exit 1; fi
+
+.PHONY: mod-check
+mod-check: ## fail if go.mod or go.sum is not tidy
+	@$(GO) mod tidy -diff
+
+.PHONY: lint
+lint: ## go vet and staticcheck (pinned in tools/go.mod)
+	@$(GO) vet ./...
+	@$(GO) tool -modfile=tools/go.mod staticcheck ./...
+
+.PHONY: generate
+generate: ## rebuild gen/ and docs/machines/ from spec/
+	@$(GO) run ./cmd/fsmgen generate
+
+.PHONY: gen-check
+gen-check: build ## fail if a generated file differs from its spec
+	@bin/fsmgen generate --check
+
+.PHONY: nocgo
+nocgo: ## the module builds without a C compiler
+	@CGO_ENABLED=0 $(GO) build ./...
+
+.PHONY: race
+race: ## all tests, race detector on, random order
+	@$(GO) test -race -shuffle=on -timeout 15m ./...
+
+.PHONY: bench
+bench: ## benchmarks, ours beside each anchor
+	@$(GO) test -run '^$$' -bench . -benchmem -count 5 ./fsm/... ./ownership/...
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for FUZZTIME (default 30s)
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+.PHONY: clean
+clean: ## remove what was built (the NIXL library stays; it is in .nixl/)
+	@rm -rf bin

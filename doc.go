@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package kvxfer is the map of this module. It holds no code.
+//
+// kvxfer owns memory that asynchronous hardware may still be touching, and
+// gives it back only on proof.
+//
+// The core, standard library only:
+//
+//	spec               the contract as YAML: machines, decision tables, systems
+//	gen/...            the decisions, generated from spec (do not edit)
+//	fsm                runtime of generated code: results and refusals
+//	ownership          the registry: sessions, owners, claims, regions, the clock
+//	transfer           the public door: an endpoint, its poll loop and its watchdog
+//	transfer/wire      the messages between two endpoints
+//	backend            the seam to what moves bytes
+//	memory             page-aligned arenas outside of the Go heap
+//
+// Adapters, each one a choice:
+//
+//	backend/loop       bytes inside one process, with every fault on demand
+//	backend/nixl       NIXL as a backend
+//	nixl, nixl/wheel   a Go binding of NIXL; getting the library itself
+//	transfer/rpc       the control stream over gRPC
+//
+// Tools:
+//
+//	cmd/kvxfer         run, hazard and their like
+//	cmd/fsmgen         typed, checked state machines from a spec; stands alone
+//	fsm/...            what fsmgen is made of
+//	backend/backendtest  the conformance kit that any backend must pass
+//
+// README.md starts with two commands; CONTRIBUTING.md says what to run after
+// touching each room.
+package kvxfer
