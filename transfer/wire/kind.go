@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import "strconv"
+
+// Kind is the type of a message. The numbers are stable: carriers send them.
+type Kind uint8
+
+// Hello and Receipt belong to the stream; the other four are the messages of
+// contract section 8.
+const (
+	_                   Kind = iota
+	KindHello                // first message of each direction
+	KindRequestData          // receiver to sender: write these bytes there
+	KindResult               // sender to receiver: how one claim ended
+	KindCancelSession        // either way: this session failed or was cancelled
+	KindSessionQuiesced      // sender to receiver: nothing of this session is held here
+	KindReceipt              // either way: everything up to this number has arrived
+)
+
+var kindNames = [...]string{
+	KindHello: "HELLO", KindRequestData: "REQUEST_DATA", KindResult: "RESULT",
+	KindCancelSession: "CANCEL_SESSION", KindSessionQuiesced: "SESSION_QUIESCED", KindReceipt: "RECEIPT",
+}
+
+// String returns the name that the contract gives the message.
+func (k Kind) String() string { return name(kindNames[:], int(k), "kind") }
+
+// Evidence is what a RESULT says about one claim. The numbers are stable.
+type Evidence uint8
+
+// The four statements of contract section 8.
+const (
+	_              Evidence = iota
+	OK                      // access ended, delivered
+	Failed                  // access ended, or never began; not delivered
+	InDoubt                 // access may not have ended
+	FailedQuiesced          // late proof that access has ended; not delivered
+)
+
+var evidenceNames = [...]string{OK: "ok", Failed: "failed", InDoubt: "in_doubt", FailedQuiesced: "failed_quiesced"}
+
+// String returns the name that the contract gives the evidence.
+func (e Evidence) String() string { return name(evidenceNames[:], int(e), "evidence") }
+
+// IsValid reports whether e is one of the four statements.
+func (e Evidence) IsValid() bool { return e >= OK && e <= FailedQuiesced }
+
+// Side is the side of a transfer that sent a message. The numbers are stable.
+type Side uint8
+
+// The two sides of a transfer.
+const (
+	_       Side = iota
+	Receive      // owns the memory that is written
+	Send         // owns the memory that is read, and posts the operations
+)
+
+var sideNames = [...]string{Receive: "receive", Send: "send"}
+
+// String returns "receive" or "send".
+func (s Side) String() string { return name(sideNames[:], int(s), "side") }
+
+// IsValid reports whether s is one of the two sides.
+func (s Side) IsValid() bool { return s == Receive || s == Send }
+
+func name(names []string, i int, what string) string {
+	if i > 0 && i < len(names) {
+		return names[i]
+	}
+	return "invalid " + what + " " + strconv.Itoa(i)
+}

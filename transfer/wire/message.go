@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package wire
+
+import "fmt"
+
+// Message is one of Hello, RequestData, Result, CancelSession, SessionQuiesced
+// and Receipt; no other package can add one.
+type Message interface {
+	// Kind returns the stable code of the message's type.
+	Kind() Kind
+	// Validate returns a *FieldError for the first field outside of its limit.
+	Validate() error
+	// String returns the message in one line, without bulk data.
+	String() string
+
+	sealed()
+}
+
+// Sequenced is a Message with a number: it grows by one for each message that
+// an endpoint sends to one incarnation of a peer, over all streams between the
+// two, so that a repeated message is recognised and dropped.
+type Sequenced interface {
+	Message
+	// Sequence returns the number, > 0 in a valid message.
+	Sequence() uint64
+	// WithSequence returns a copy that carries seq.
+	WithSequence(seq uint64) Sequenced
+}
+
+// Version is the version of the protocol. Endpoints with different major
+// numbers do not talk; a higher minor number only adds what may be ignored.
+type Version struct{ Major, Minor uint32 }
+
+// Current is the version that this library speaks.
+var Current = Version{Major: 1, Minor: 0}
+
+// String returns "major.minor".
+func (v Version) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Hello is the first message in each direction of a stream.
+type Hello struct {
+	Version     Version
+	Endpoint    string // the accessor's name; the stream stands for it
+	Incarnation Incarnation
+	// Watermark: requests that this endpoint created with a lower number are
+	// over for good. 0 says nothing.
+	Watermark uint64
+	// Capabilities is a bit set. Unknown bits are ignored; none is defined yet.
+	Capabilities uint64
+	// Metadata is what the peer's backend needs to reach this endpoint's
+	// registered memory, opaque here. It may be empty.
+	Metadata []byte
+}
+
+// RequestData asks an accessor to write Segments. From this message on the
+// accessor may touch the memory.
+type RequestData struct {
+	Seq   uint64
+	Claim ClaimName // the receiver's claim on this accessor
+	// Segments are the destination, in the order in which the data is meant.
+	Segments []Segment
+	// Metadata replaces that of the Hello when registrations changed; empty
+	// says that the latest is still good.
+	Metadata []byte
+	// Label is the caller's own name of what it wants, opaque here.
+	Label string
+}
+
+// Result tells the receiver how one of its claims ended.
+type Result struct {
+	Seq      uint64
+	Claim    ClaimName // the receiver's, as its RequestData gave it
+	Evidence Evidence
+}
+
+// CancelSession tells that the session failed or was cancelled at From's side.
+// It proves nothing about memory.
+type CancelSession struct {
+	Seq     uint64
+	Session SessionName
+	From    Side
+}
+
+// SessionQuiesced is the sender's statement that it holds no access for a
+// session and never will.
+type SessionQuiesced struct {
+	Seq     uint64
+	Session SessionName
+}
+
+// Receipt acknowledges all sequenced messages up to and including Received. It
+// follows each Hello, where it says from which number to resume, and then comes
+// from time to time. It has no number of its own.
+type Receipt struct{ Received uint64 }
+
+// Kind returns KindHello.
+func (Hello) Kind() Kind { return KindHello }
+
+// Kind returns KindRequestData.
+func (RequestData) Kind() Kind { return KindRequestData }
+
+// Kind returns KindResult.
+func (Result) Kind() Kind { return KindResult }
+
+// Kind returns KindCancelSession.
+func (CancelSession) Kind() Kind { return KindCancelSession }
+
+// Kind returns KindSessionQuiesced.
+func (SessionQuiesced) Kind() Kind { return KindSessionQuiesced }
+
+// Kind returns KindReceipt.
+func (Receipt) Kind() Kind { return KindReceipt }
+
+func (Hello) sealed()           {}
+func (RequestData) sealed()     {}
+func (Result) sealed()          {}
+func (CancelSession) sealed()   {}
+func (SessionQuiesced) sealed() {}
+func (Receipt) sealed()         {}
+
+// Sequence returns the message's number.
+func (m RequestData) Sequence() uint64 { return m.Seq }
+
+// Sequence returns the message's number.
+func (m Result) Sequence() uint64 { return m.Seq }
+
+// Sequence returns the message's number.
+func (m CancelSession) Sequence() uint64 { return m.Seq }
+
+// Sequence returns the message's number.
+func (m SessionQuiesced) Sequence() uint64 { return m.Seq }
+
+// WithSequence returns a copy that carries seq.
+func (m RequestData) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
+
+// WithSequence returns a copy that carries seq.
+func (m Result) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
+
+// WithSequence returns a copy that carries seq.
+func (m CancelSession) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
+
+// WithSequence returns a copy that carries seq.
+func (m SessionQuiesced) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
+
+// String returns the message in one line.
+func (m Hello) String() string {
+	return fmt.Sprintf("%v %s version %v incarnation %v", m.Kind(), m.Endpoint, m.Version, m.Incarnation)
+}
+
+// String returns the message in one line.
+func (m RequestData) String() string {
+	return fmt.Sprintf("%d %v %v %d segments", m.Seq, m.Kind(), m.Claim, len(m.Segments))
+}
+
+// String returns the message in one line.
+func (m Result) String() string {
+	return fmt.Sprintf("%d %v %v %v", m.Seq, m.Kind(), m.Claim, m.Evidence)
+}
+
+// String returns the message in one line.
+func (m CancelSession) String() string {
+	return fmt.Sprintf("%d %v %v from %v", m.Seq, m.Kind(), m.Session, m.From)
+}
+
+// String returns the message in one line.
+func (m SessionQuiesced) String() string { return fmt.Sprintf("%d %v %v", m.Seq, m.Kind(), m.Session) }
+
+// String returns the message in one line.
+func (m Receipt) String() string { return fmt.Sprintf("%v %d", m.Kind(), m.Received) }
