@@ -71,7 +71,9 @@ type Backend interface {
 	// nothing ever will be.
 	Prepare(Request) (Operation, error)
 	// Poll asks for the state of many posted operations in one call and writes
-	// one observation for each into out, which must be as long as ops.
+	// one observation for each into out, which must be as long as ops. An
+	// operation that this backend does not hold (nil, another backend's,
+	// released) is answered NotFound; after Close or a fence the answer is Lost.
 	Poll(ops []Operation, out []Observation)
 	// Progress lets the library do work that belongs to no operation of ours
 	// (a passive side's incoming data) and returns the notifications that
@@ -83,12 +85,24 @@ type Backend interface {
 	Close() error
 }
 
+// Fencer is implemented by a backend that can be destroyed under operations in
+// flight, where Close has to refuse; a backend that sets Limits.OwnFence must.
+type Fencer interface {
+	// Fence destroys the agent at once. A nil error is proof of what
+	// Limits.OwnFence and Limits.PassiveFence claim and of nothing more: the
+	// other side of an operation that was in flight needs proof of its own.
+	// Afterwards every call but Close is ErrClosed; fencing twice is fine.
+	Fence() error
+}
+
 // Operation is one retained handle. It keeps request, descriptors and memory
 // of the operation until Release.
 type Operation interface {
 	// Post submits the operation, once. It may block while the copy runs. The
 	// status is Submitted, Done, NotSubmitted or Error; err has the cause in
-	// the library's own words for the latter two.
+	// the library's own words for the latter two. A second Post is the caller's
+	// mistake: nothing is submitted by it, and it answers Error, because the
+	// first may still be running.
 	Post() Observation
 	// Release frees the handle; ErrInFlight unless the operation was never
 	// posted, was NotSubmitted, or has answered Done.
@@ -168,8 +182,10 @@ type Limits struct {
 	BoundedProgress bool
 	// PassiveProgress: the passive side must call Progress for data to move.
 	PassiveProgress bool
-	// OwnFence: Close is proof for the operations that this agent posted.
+	// OwnFence: the backend is a Fencer, and its Fence is proof for our memory
+	// in the operations that this agent posted.
 	OwnFence bool
-	// PassiveFence: Close is proof for our memory that peers reach by themselves.
+	// PassiveFence: Close, or Fence, is proof for our memory that peers reach
+	// by themselves.
 	PassiveFence bool
 }
