@@ -54,7 +54,7 @@ func (m *Machine) Tags() []string {
 
 // StateEnum returns the states as the enum State.
 func (m *Machine) StateEnum() *Enum {
-	e := &Enum{Spec: m.Name, Name: "State", Doc: "State is a state of the machine " + m.Name + "."}
+	e := &Enum{Spec: m.Name, Name: "State", Doc: "a state of the machine " + m.Name + "."}
 	for _, s := range m.States {
 		e.Values = append(e.Values, s.Value)
 	}
@@ -63,7 +63,7 @@ func (m *Machine) StateEnum() *Enum {
 
 // EventEnum returns the events as the enum Event.
 func (m *Machine) EventEnum() *Enum {
-	return &Enum{Spec: m.Name, Name: "Event", Values: m.Events, Doc: "Event is an event of the machine " + m.Name + "."}
+	return &Enum{Spec: m.Name, Name: "Event", Values: m.Events, Doc: "an event of the machine " + m.Name + "."}
 }
 
 // resolve has nothing to do: a machine stands alone.

@@ -5,12 +5,17 @@ package load
 
 import (
 	"regexp"
+	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 )
 
 // tableNames are the Go names that every generated table has.
 var tableNames = []string{"Decision", "Decide"}
+
+// tableVars are names that generated code uses where inputs are parameters.
+var tableVars = []string{"decisions", "answers", "d"}
 
 func readTable(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindTable
@@ -80,8 +85,8 @@ func readColumns(r *reader, kind string, n *yaml.Node, keys ...string) []*Column
 		if !ok {
 			continue
 		}
-		if reserved(GoParam(name)) {
-			r.errorf(e.key, "%s: name %q is reserved in Go", kind, name)
+		if reserved(GoParam(name)) || slices.Contains(tableVars, GoParam(name)) || strings.HasPrefix(name, "bit_") {
+			r.errorf(e.key, "%s: name %q is reserved in the generated code", kind, name)
 		}
 		what := kind + " " + name
 		f := r.fields(e.val, what, keys...)

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package codegen
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dave/jennifer/jen"
+
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+func (e *emitter) table(t *load.Table) {
+	e.tableDoc(t)
+	for _, c := range slices.Concat(t.Inputs, t.Outputs) {
+		if c.Enum != nil {
+			e.file.ImportName(path.Join(e.opt.ImportPath, c.Enum.Spec), c.Enum.Spec)
+		}
+	}
+	for _, en := range t.Enums {
+		e.enum(en)
+	}
+	e.decision(t)
+	e.answers(t)
+	e.decide(t)
+}
+
+// tableDoc shows the rules in the package's doc.
+func (e *emitter) tableDoc(t *load.Table) {
+	for _, line := range wrap("Package "+t.Name+" is the decision table "+t.Name+". "+t.Doc, 96) {
+		e.file.PackageComment(line)
+	}
+	for _, line := range []string{"", "# Rules", "", "Every combination of the inputs matches exactly one row.", ""} {
+		e.file.PackageComment(line)
+	}
+	for _, line := range align(RuleRows(t)) {
+		e.file.PackageComment("\t" + line)
+	}
+}
+
+// RuleRows lays the rules of a table out as rows of cells, the first with the
+// names of the columns. A dash stands for any input, and for an output that stays.
+func RuleRows(t *load.Table) [][]string {
+	head := []string{}
+	for _, c := range t.Inputs {
+		head = append(head, c.Name)
+	}
+	for _, c := range t.Outputs {
+		head = append(head, "-> "+c.Name)
+	}
+	rows := [][]string{head}
+	for _, r := range t.Rules {
+		var row []string
+		for i, c := range t.Inputs {
+			var names []string
+			for _, v := range r.When[i] {
+				names = append(names, c.ValueName(v))
+			}
+			row = append(row, orDash(strings.Join(names, " ")))
+		}
+		for i, c := range t.Outputs {
+			word := ""
+			if o := r.Then[i]; !o.Keep && !o.None {
+				word = c.ValueName(o.Index)
+			}
+			row = append(row, "-> "+orDash(word))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// typeOf names the Go type of a column.
+func (e *emitter) typeOf(c *load.Column) *jen.Statement {
+	switch {
+	case c.Enum == nil:
+		return jen.Bool()
+	case c.Enum.Spec == e.head.Name:
+		return jen.Id(c.Enum.Name)
+	}
+	return jen.Qual(path.Join(e.opt.ImportPath, c.Enum.Spec), c.Enum.Name)
+}
+
+// value names the Go constant of one value of a column.
+func (e *emitter) value(c *load.Column, i int) *jen.Statement {
+	switch {
+	case c.Enum == nil:
+		return jen.Lit(i == 1)
+	case c.Enum.Spec == e.head.Name:
+		return jen.Id(c.Enum.Values[i].Go)
+	}
+	return jen.Qual(path.Join(e.opt.ImportPath, c.Enum.Spec), c.Enum.Values[i].Go)
+}
+
+func (e *emitter) decision(t *load.Table) {
+	e.comment("Decision is the answer of the table.")
+	e.file.Type().Id("Decision").StructFunc(func(g *jen.Group) {
+		for _, c := range t.Outputs {
+			doc := c.Doc
+			if c.Optional {
+				doc += "; zero for none"
+			}
+			g.Id(c.Go).Add(e.typeOf(c)).Comment(doc)
+		}
+	})
+}
+
+// size is the length of a dimension of the dense array: codes from 0 on.
+func size(c *load.Column) int {
+	if c.Enum == nil {
+		return 2
+	}
+	return c.Enum.MaxCode() + 1
+}
+
+// answers emits one distinct decision after the other, and the dense array that
+// says which one each combination has.
+func (e *emitter) answers(t *load.Table) {
+	index := map[string]int{}
+	distinct := []jen.Code{jen.Line().Lit(0).Op(":").Add(e.invalid(t))}
+	total := 1
+	for _, c := range t.Inputs {
+		total *= size(c)
+	}
+	of := make([]int, total)
+	for i, rule := range t.Answers {
+		key, lit := e.answer(t, t.Rules[rule], t.Combination(i))
+		if _, known := index[key]; !known {
+			index[key] = len(distinct)
+			distinct = append(distinct, jen.Line().Lit(index[key]).Op(":").Add(lit))
+		}
+		of[e.place(t, t.Combination(i))] = index[key]
+	}
+	e.comment("decisions are the different answers; the first is for inputs that are not valid.")
+	e.file.Var().Id("decisions").Op("=").Index(jen.Lit(len(distinct))).Id("Decision").Values(append(distinct, jen.Line())...)
+	kind := jen.Uint8()
+	if len(distinct) > 256 {
+		kind = jen.Uint16()
+	}
+	e.comment("answers is indexed by the codes of the inputs, the last input fastest.")
+	e.file.Var().Id("answers").Op("=").Index(jen.Lit(total)).Add(kind).ValuesFunc(func(g *jen.Group) {
+		for i, k := range of {
+			item := g.Null()
+			if i%24 == 0 {
+				item.Line()
+			}
+			item.Lit(k)
+		}
+		g.Line()
+	})
+}
+
+// place is the index of a combination of value indexes in the dense array.
+func (e *emitter) place(t *load.Table, combination []int) int {
+	p := 0
+	for i, c := range t.Inputs {
+		code := combination[i]
+		if c.Enum != nil {
+			code = c.Enum.Values[code].Code
+		}
+		p = p*size(c) + code
+	}
+	return p
+}
+
+// answer is the decision of a rule for a combination, and a key that is equal for
+// equal decisions.
+func (e *emitter) answer(t *load.Table, r *load.Rule, combination []int) (string, *jen.Statement) {
+	var key []string
+	lit := jen.ValuesFunc(func(g *jen.Group) {
+		for i, c := range t.Outputs {
+			o := r.Then[i]
+			idx := o.Index
+			if o.Keep {
+				for k, in := range t.Inputs {
+					if in == c.Keep {
+						idx = combination[k]
+					}
+				}
+			}
+			if o.None {
+				key = append(key, "-")
+				continue
+			}
+			key = append(key, c.ValueName(idx))
+			g.Id(c.Go).Op(":").Add(e.value(c, idx))
+		}
+	})
+	return strings.Join(key, ","), lit
+}
+
+// decide emits the lookup. Inputs outside their enums get the spec's answer for
+// what is not valid.
+func (e *emitter) decide(t *load.Table) {
+	e.comment("Decide answers one combination of inputs. It is total: inputs that are not valid get the answer that the spec gives for them. It never allocates.")
+	var params []jen.Code
+	bad := jen.Null()
+	at := jen.Lit(0)
+	var pre []jen.Code
+	first, tests := true, 0
+	for _, c := range t.Inputs {
+		params = append(params, jen.Id(c.Param).Add(e.typeOf(c)))
+		term := jen.Int().Call(jen.Id(c.Param))
+		if c.Enum == nil {
+			bit := "bit" + c.Go
+			pre = append(pre, jen.Id(bit).Op(":=").Lit(0), jen.If(jen.Id(c.Param)).Block(jen.Id(bit).Op("=").Lit(1)))
+			term = jen.Id(bit)
+		} else {
+			if tests > 0 {
+				bad.Op("||")
+			}
+			bad.Op("!").Id(c.Param).Dot("IsValid").Call()
+			tests++
+		}
+		if first {
+			at, first = term, false
+		} else {
+			at = jen.Parens(at).Op("*").Lit(size(c)).Op("+").Add(term)
+		}
+	}
+	e.file.Func().Id("Decide").Params(params...).Id("Decision").BlockFunc(func(g *jen.Group) {
+		if tests > 0 {
+			g.If(bad).BlockFunc(func(g *jen.Group) {
+				g.Id("d").Op(":=").Id("decisions").Index(jen.Lit(0))
+				for i, c := range t.Outputs {
+					if t.Invalid[i].Keep {
+						g.Id("d").Dot(c.Go).Op("=").Id(c.Keep.Param)
+					}
+				}
+				g.Return(jen.Id("d"))
+			})
+		}
+		for _, p := range pre {
+			g.Add(p)
+		}
+		g.Return(jen.Id("decisions").Index(jen.Id("answers").Index(at)))
+	})
+}
+
+// invalid is the decision for inputs that are not valid, without what it keeps.
+func (e *emitter) invalid(t *load.Table) *jen.Statement {
+	return jen.ValuesFunc(func(g *jen.Group) {
+		for i, c := range t.Outputs {
+			if o := t.Invalid[i]; !o.None && !o.Keep {
+				g.Id(c.Go).Op(":").Add(e.value(c, o.Index))
+			}
+		}
+	})
+}
