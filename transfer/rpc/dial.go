@@ -59,8 +59,8 @@ type dialer struct {
 	target target
 
 	mu      sync.Mutex
-	dialErr error // guarded by mu
-	tap     *tap  // guarded by mu; nil until connected
+	dialErr error  // guarded by mu
+	taps    []*tap // guarded by mu; one for each connection
 }
 
 // dial is called by gRPC, perhaps again after a failure.
@@ -78,8 +78,9 @@ func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 		d.dialErr = err
 		return nil, err
 	}
-	d.tap = &tap{Conn: c}
-	return d.tap, nil
+	t := &tap{Conn: c}
+	d.taps = append(d.taps, t)
+	return t, nil
 }
 
 // open starts the call and waits for the listener's marker.
@@ -134,22 +135,16 @@ func (d *dialer) await(call grpc.BidiStreamingClient[pb.Frame, pb.Frame]) error 
 
 // explain makes one typed error of what gRPC said and what the tap saw.
 func (d *dialer) explain(ctx context.Context, err error, timely bool) error {
-	d.mu.Lock()
-	dialErr, tap := d.dialErr, d.tap
-	d.mu.Unlock()
+	dialErr, connected, http2, words := d.seen()
 	peer := func(kind error, reason string, cause error) error {
 		return &PeerError{Addr: d.addr, Kind: kind, Reason: reason, Err: cause}
-	}
-	var closed, http2 bool
-	if tap != nil {
-		closed, http2 = tap.seen()
 	}
 	switch {
 	case ctx.Err() != nil:
 		return peer(transfer.ErrHandshake, "gave up waiting for an answer", ctx.Err())
-	case tap == nil && errors.Is(dialErr, ErrForeignUser):
+	case !connected && errors.Is(dialErr, ErrForeignUser):
 		return peer(ErrForeignUser, "", dialErr)
-	case tap == nil && dialErr != nil:
+	case !connected && dialErr != nil:
 		return &AddressError{Addr: d.addr, Kind: ErrUnreachable, Err: dialErr}
 	case errors.Is(err, errNoMarker), status.Code(err) == codes.Unimplemented:
 		return peer(ErrNotPeer, errNoMarker.Error(), nil)
@@ -157,19 +152,31 @@ func (d *dialer) explain(ctx context.Context, err error, timely bool) error {
 		return peer(ErrNotPeer, "no answer in "+DialTimeout.String(), nil)
 	case status.Code(err) == codes.ResourceExhausted:
 		return peer(transfer.ErrHandshake, "", err)
-	case http2 || closed && tap.silent():
+	case http2 || !words:
 		return peer(transfer.ErrHandshake, "the peer went away", nil)
 	}
 	return peer(ErrNotPeer, "it does not speak gRPC", nil)
 }
 
-// tap remembers how a connection began and whether the peer ended it.
+// seen sums up all connections: whether there was one, whether HTTP/2 was
+// spoken on any of them, and whether anything was said at all.
+func (d *dialer) seen() (dialErr error, connected, http2, words bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, t := range d.taps {
+		first := t.beginning()
+		http2 = http2 || len(first) == frameHeader && first[3] == settingsFrame
+		words = words || len(first) > 0
+	}
+	return d.dialErr, len(d.taps) > 0, http2, words
+}
+
+// tap remembers how a connection began.
 type tap struct {
 	net.Conn
 
 	mu    sync.Mutex
 	first []byte // guarded by mu; up to an HTTP/2 frame header
-	ended bool   // guarded by mu
 }
 
 // frameHeader is the size of an HTTP/2 frame's header, settingsFrame the type
@@ -185,18 +192,11 @@ func (t *tap) Read(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.first = append(t.first, p[:min(n, frameHeader-len(t.first))]...)
-	t.ended = t.ended || err != nil && !errors.Is(err, net.ErrClosed)
 	return n, err
 }
 
-func (t *tap) seen() (ended, http2 bool) {
+func (t *tap) beginning() []byte {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.ended, len(t.first) == frameHeader && t.first[3] == settingsFrame
-}
-
-func (t *tap) silent() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return len(t.first) == 0
+	return t.first
 }

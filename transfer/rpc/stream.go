@@ -86,7 +86,7 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// Done is closed when Close was called.
+// done is closed when Close was called.
 func (s *Stream) done() <-chan struct{} { return s.closed }
 
 func (s *Stream) check(ctx context.Context) error {
