@@ -30,6 +30,7 @@ const (
 	All   // for every Local in Over (and in the set Args[1], if given): Args[0]
 	Any   // for some
 	Count // the number
+	Would // what would offering the event Args[1] to the machine Args[0] give?
 	Call  // Def with Args
 )
 

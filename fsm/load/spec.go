@@ -98,6 +98,7 @@ func (e *Enum) names() string {
 var kindReaders = map[string]func(*reader, Head, *yaml.Node) Spec{
 	"machine": readMachine,
 	"table":   readTable,
+	"system":  readSystem,
 }
 
 // readSpec reads one file as far as it can be read without the others. It
