@@ -17,9 +17,10 @@ func generateCommand() *cobra.Command {
 	var check, standalone bool
 	cmd := &cobra.Command{
 		Use:   "generate",
-		Short: "Write the Go packages of all specs",
-		Long: "generate writes one Go package for each spec, and removes generated files whose spec is gone.\n" +
-			"Folders default to spec and gen below the folder of go.mod, wherever in the module it runs.",
+		Short: "Write the Go packages, pages and pictures of all specs",
+		Long: "generate writes one Go package, one page and one picture for each spec, and removes generated\n" +
+			"files whose spec is gone. Folders default to spec, gen and docs/machines below the folder of go.mod,\n" +
+			"wherever in the module it runs; folders that you give lie below the current one.",
 		Example: "  fsmgen generate\n  fsmgen generate --check",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -40,6 +41,7 @@ func generateCommand() *cobra.Command {
 	}
 	cmd.Flags().String("spec", "spec", "folder of the specs")
 	cmd.Flags().String("out", "gen", "folder of the generated packages")
+	cmd.Flags().String("docs", "docs/machines", "folder of the pages and pictures; empty for none")
 	cmd.Flags().BoolVar(&standalone, "standalone", false, "generate packages that import the standard library alone")
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit 1 with a diff if files are missing, different or stale")
 	return cmd
@@ -63,11 +65,8 @@ func render(cmd *cobra.Command, standalone bool) (*output, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := codegen.Generate(set, codegen.Options{
-		ImportPath: importPath,
-		Standalone: standalone,
-		SpecName:   func(file string) string { return mod.rel(filepath.Join(specDir, path.Base(file))) },
-	})
+	specName := func(file string) string { return mod.rel(filepath.Join(specDir, path.Base(file))) }
+	files, err := codegen.Generate(set, codegen.Options{ImportPath: importPath, Standalone: standalone, SpecName: specName})
 	if err != nil {
 		return nil, err
 	}
@@ -75,5 +74,16 @@ func render(cmd *cobra.Command, standalone bool) (*output, error) {
 	for _, f := range files {
 		out.add(filepath.Join(outDir, filepath.FromSlash(f.Path)), f.Data)
 	}
-	return out, out.findStale(outDir, "*/*.gen.go")
+	if err := out.findStale(outDir, "*/*.gen.go"); err != nil {
+		return nil, err
+	}
+	if cmd.Flags().Lookup("docs").Value.String() == "" {
+		return out, nil
+	}
+	docs, err := mod.resolve(cmd, "docs")
+	if err != nil {
+		return nil, err
+	}
+	out.addDocuments(docs, set, specName)
+	return out, out.findStale(docs, "*.md", "*.svg")
 }
