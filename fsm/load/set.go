@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -94,6 +95,68 @@ func Dir(dir string) (*Set, error) {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	return FS(os.DirFS(dir), filepath.ToSlash(filepath.Clean(dir)))
+}
+
+// File reads one spec file. What it refers to is looked for beside it.
+func File(file string) (*Set, error) {
+	file = filepath.ToSlash(filepath.Clean(file))
+	dir := path.Dir(file)
+	fsys := os.DirFS(filepath.FromSlash(dir))
+	data, err := readBounded(fsys, path.Base(file))
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	var errs Errors
+	src := NewSource(file, data)
+	sp := readSpec(src, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	set, err := NewSet(append([]*Source{src}, beside(fsys, dir, sp)...)...)
+	if err != nil {
+		return nil, err
+	}
+	return &Set{Specs: []Spec{set.Lookup(sp.Header().Name)}}, nil
+}
+
+// beside reads the specs that sp refers to, and those that they refer to. What is
+// not there is left out: resolving says so at the place that needs it.
+func beside(fsys fs.FS, dir string, sp Spec) []*Source {
+	var out []*Source
+	seen := map[string]bool{sp.Header().Name: true}
+	for todo := needs(sp); len(todo) > 0; todo = todo[1:] {
+		name := todo[0]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		data, err := readBounded(fsys, name+".yaml")
+		if err != nil {
+			continue
+		}
+		src := NewSource(joinSlash(dir, name+".yaml"), data)
+		out = append(out, src)
+		var ignored Errors // NewSet reports them
+		if other := readSpec(src, &ignored); other != nil {
+			todo = append(todo, needs(other)...)
+		}
+	}
+	return out
+}
+
+// needs lists the specs that one refers to.
+func needs(sp Spec) []string {
+	t, ok := sp.(*Table)
+	if !ok {
+		return nil
+	}
+	var names []string
+	for _, c := range slices.Concat(t.Inputs, t.Outputs) {
+		if owner, _, other := strings.Cut(c.typeRef, "."); other && !slices.Contains(names, owner) && lowerName.MatchString(owner) {
+			names = append(names, owner)
+		}
+	}
+	return names
 }
 
 // readBounded reads one byte more than a spec may have, never a whole huge file.

@@ -93,3 +93,6 @@ func (t *Table) Combination(i int) []int {
 	}
 	return out
 }
+
+// Spell names the combination with index i in the words of the spec.
+func (t *Table) Spell(i int) string { return t.spell(t.Combination(i)) }

@@ -78,6 +78,6 @@ func command() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
-	root.AddCommand(generateCommand(), drawCommand())
+	root.AddCommand(generateCommand(), lintCommand(), drawCommand(), diffCommand())
 	return root
 }

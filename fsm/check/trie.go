@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+// A trie is a decision tree over variables of a state: what a program did is found
+// again by the values of what it read, in the order in which it read them. That is
+// exact, as a program is deterministic: what it reads next depends on what it has
+// read so far, and on nothing else.
+//
+// Nodes lie in one array: component<<8|shift, the mask, then one child for each
+// value. A child is the offset of a node, leafBit with the number of a leaf, or 0
+// if it was never seen. The array may be dropped at any time: it is a memory only.
+type trie struct {
+	nodes  []uint32
+	leaves []leaf
+}
+
+const leafBit = 1 << 31
+
+// leafKind says what an action did.
+type leafKind uint8
+
+const (
+	disabled leafKind = iota
+	refused           // by a refusal that changes nothing
+	enabled
+)
+
+// leaf is what a program does to a state.
+type leaf struct {
+	kind   leafKind
+	bad    bool // left a range, or a reaction without end
+	writes []write
+	broken []*gprop // properties that the step breaks, judged in the same run
+	touch  []uint64 // slots that it writes, as a bit set
+}
+
+func newTrie() *trie {
+	return &trie{nodes: make([]uint32, 1, 1<<12), leaves: make([]leaf, 0, 1<<8)}
+}
+
+// find walks from root; the result has leafBit, or is 0.
+func (t *trie) find(root uint32, words *[2 * maxComps]uint32) uint32 {
+	nodes := t.nodes
+	for root != 0 && root < leafBit {
+		head := nodes[root]
+		root = nodes[root+2+(words[head>>8&(2*maxComps-1)]>>(head&31))&nodes[root+1]]
+	}
+	return root
+}
+
+// insert adds the path of the reads with end, a child, at its end.
+func (t *trie) insert(root *uint32, log []read, end uint32) {
+	at := -1 // index of the child to follow; -1 is the root
+	get := func() uint32 {
+		if at < 0 {
+			return *root
+		}
+		return t.nodes[at]
+	}
+	set := func(v uint32) {
+		if at < 0 {
+			*root = v
+		} else {
+			t.nodes[at] = v
+		}
+	}
+	for _, r := range log {
+		n := get()
+		if n == 0 {
+			n = uint32(len(t.nodes))
+			t.nodes = append(t.nodes, uint32(r.comp)<<8|uint32(r.shift), r.mask)
+			t.nodes = append(t.nodes, make([]uint32, r.mask+1)...)
+			set(n)
+		}
+		at = int(n + 2 + r.value)
+	}
+	set(end)
+}
+
+// leaf adds a leaf and gives the child that stands for it.
+func (t *trie) leaf(l leaf) uint32 {
+	t.leaves = append(t.leaves, l)
+	return leafBit | uint32(len(t.leaves)-1)
+}
+
+// bytes is the memory that the trie takes.
+func (t *trie) bytes() int { return 4*cap(t.nodes) + 120*cap(t.leaves) }
