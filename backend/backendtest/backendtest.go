@@ -37,7 +37,8 @@ type Pair struct {
 	// Step lets virtual time pass; the kit calls it between polls. Nil for a
 	// backend that moves bytes by itself.
 	Step func()
-	// Stall stops all progress of B's side (as SIGSTOP would) until Resume.
+	// Stall stops all progress of B's side (as SIGSTOP would) until Resume,
+	// which must be harmless when B was closed meanwhile.
 	// Without it the kit stalls a backend with Limits.PassiveProgress by not
 	// calling B's Progress.
 	Stall, Resume func()

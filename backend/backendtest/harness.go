@@ -4,6 +4,7 @@
 package backendtest
 
 import (
+	"encoding/binary"
 	"errors"
 	"runtime"
 	"testing"
@@ -313,13 +314,16 @@ func (h *harness) read(from, to, n int) backend.Request {
 	}
 }
 
-// fill writes a pattern without short periods, different for each seed.
-func fill(b []byte, seed uint32) {
-	x := seed*0x9e3779b9 + 1
-	for i := range b {
-		x ^= x << 13
-		x ^= x >> 17
-		x ^= x << 5
-		b[i] = byte(x)
+// fill writes a pattern without short periods, different for each seed: the
+// steps of a Weyl sequence, mixed as splitmix64 does.
+func fill(b []byte, seed uint64) {
+	x := seed << 40
+	for len(b) > 0 {
+		x += 0x9e3779b97f4a7c15
+		z := (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], z^z>>31)
+		b = b[copy(b, word[:]):]
 	}
 }
