@@ -16,7 +16,7 @@ func encode(m wire.Message) (*pb.Frame, error) {
 	case wire.Hello:
 		return &pb.Frame{Message: &pb.Frame_Hello{Hello: &pb.Hello{
 			Major: m.Version.Major, Minor: m.Version.Minor, Endpoint: m.Endpoint, Incarnation: m.Incarnation[:],
-			Watermark: m.Watermark, Capabilities: m.Capabilities, Metadata: m.Metadata,
+			Watermark: m.Watermark, Capabilities: m.Capabilities, Metadata: m.Metadata, Agent: m.Agent,
 		}}}, nil
 	case wire.RequestData:
 		return &pb.Frame{Message: &pb.Frame_RequestData{RequestData: encodeRequest(m)}}, nil
@@ -134,7 +134,7 @@ func (d *decoder) hello(h *pb.Hello, v wire.Version) wire.Message {
 	return wire.Hello{
 		Version: v, Endpoint: h.GetEndpoint(),
 		Incarnation: d.incarnation("Incarnation", h.GetIncarnation()), Watermark: h.GetWatermark(),
-		Capabilities: h.GetCapabilities(), Metadata: h.GetMetadata(),
+		Capabilities: h.GetCapabilities(), Metadata: h.GetMetadata(), Agent: h.GetAgent(),
 	}
 }
 

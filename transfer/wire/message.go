@@ -44,6 +44,9 @@ type Hello struct {
 	Version     Version
 	Endpoint    string // the accessor's name; the stream stands for it
 	Incarnation Incarnation
+	// Agent is the name under which Metadata is to be loaded, where that is not
+	// Endpoint: a backend may need a fresh name in each life.
+	Agent string
 	// Watermark: requests that this endpoint created with a lower number are
 	// over for good. 0 says nothing.
 	Watermark uint64

@@ -70,6 +70,9 @@ func (m Hello) Validate() error {
 	c := checker{kind: m.Kind()}
 	c.endpoint("Endpoint", m.Endpoint)
 	c.incarnation("Incarnation", m.Incarnation)
+	if m.Agent != "" {
+		c.endpoint("Agent", m.Agent)
+	}
 	c.atMost("Metadata", len(m.Metadata), MaxMetadata, "bytes")
 	return c.err()
 }

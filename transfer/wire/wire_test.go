@@ -71,6 +71,7 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"Endpoint", with(hello(), func(m *H) { m.Endpoint = "a/b" })},
 		{"Endpoint", with(hello(), func(m *H) { m.Endpoint = "a\nb" })},
 		{"Incarnation", with(hello(), func(m *H) { m.Incarnation = wire.Incarnation{} })},
+		{"Agent", with(hello(), func(m *H) { m.Agent = "a b" })},
 		{"Metadata", with(hello(), func(m *H) { m.Metadata = make([]byte, wire.MaxMetadata+1) })},
 		{"Seq", with(request(), func(m *D) { m.Seq = 0 })},
 		{"Claim.Owner", with(request(), func(m *D) { m.Claim.Owner = wire.Incarnation{} })},

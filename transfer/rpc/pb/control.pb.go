@@ -289,6 +289,7 @@ type Hello struct {
 	Watermark     uint64                 `protobuf:"varint,5,opt,name=watermark,proto3" json:"watermark,omitempty"`
 	Capabilities  uint64                 `protobuf:"varint,6,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
 	Metadata      []byte                 `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Agent         string                 `protobuf:"bytes,8,opt,name=agent,proto3" json:"agent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -370,6 +371,13 @@ func (x *Hello) GetMetadata() []byte {
 		return x.Metadata
 	}
 	return nil
+}
+
+func (x *Hello) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
 }
 
 type SessionName struct {
@@ -830,7 +838,7 @@ const file_control_proto_rawDesc = "" +
 	"\x0ecancel_session\x18\x04 \x01(\v2!.kvxfer.transfer.v1.CancelSessionH\x00R\rcancelSession\x12P\n" +
 	"\x10session_quiesced\x18\x05 \x01(\v2#.kvxfer.transfer.v1.SessionQuiescedH\x00R\x0fsessionQuiesced\x127\n" +
 	"\areceipt\x18\x06 \x01(\v2\x1b.kvxfer.transfer.v1.ReceiptH\x00R\areceiptB\t\n" +
-	"\amessage\"\xcf\x01\n" +
+	"\amessage\"\xe5\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
 	"\x05minor\x18\x02 \x01(\rR\x05minor\x12\x1a\n" +
@@ -838,7 +846,8 @@ const file_control_proto_rawDesc = "" +
 	"\vincarnation\x18\x04 \x01(\fR\vincarnation\x12\x1c\n" +
 	"\twatermark\x18\x05 \x01(\x04R\twatermark\x12\"\n" +
 	"\fcapabilities\x18\x06 \x01(\x04R\fcapabilities\x12\x1a\n" +
-	"\bmetadata\x18\a \x01(\fR\bmetadata\"[\n" +
+	"\bmetadata\x18\a \x01(\fR\bmetadata\x12\x14\n" +
+	"\x05agent\x18\b \x01(\tR\x05agent\"[\n" +
 	"\vSessionName\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x18\n" +
