@@ -63,6 +63,7 @@ type gprop struct {
 	then    *gnode
 	support []uint64 // slots, as a bit set
 	always  bool     // a step property that holds whenever nothing in its support changes
+	cond    *gnode   // from implies then
 	root    uint32
 }
 

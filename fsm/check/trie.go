@@ -34,6 +34,7 @@ type leaf struct {
 	writes []write
 	broken []*gprop // properties that the step breaks, judged in the same run
 	touch  []uint64 // slots that it writes, as a bit set
+	props  []*gprop // properties that these slots can break
 }
 
 func newTrie() *trie {

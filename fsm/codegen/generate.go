@@ -69,8 +69,12 @@ func generateSpec(sp load.Spec, opt Options) ([]File, error) {
 		first, _, _ := strings.Cut(err.Error(), " while formatting source") // the source would follow
 		return nil, fmt.Errorf("generated source does not parse (a bug in fsmgen): %s", first)
 	}
-	name := sp.Header().Name
-	return []File{{Path: path.Join(name, name+".gen.go"), Data: buf.Bytes()}}, nil
+	h := sp.Header()
+	files := []File{{Path: path.Join(h.Name, h.Name+".gen.go"), Data: buf.Bytes()}}
+	if h.Kind == load.KindMachine && opt.Standalone {
+		files = append(files, runtime(h, opt.specName(h.Source.File)))
+	}
+	return files, nil
 }
 
 // emitter builds one Go file.

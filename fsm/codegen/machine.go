@@ -18,18 +18,8 @@ var resultNames = map[fsm.Result]string{
 	fsm.Moved: "Moved", fsm.Duplicate: "Duplicate", fsm.Ignored: "Ignored", fsm.Rejected: "Rejected", fsm.Conflict: "Conflict",
 }
 
-// Word is how a cell reads in matrices: the target state, or what the spec says.
-func Word(m *load.Machine, c load.Cell) string {
-	switch c.Result {
-	case fsm.Moved:
-		return m.States[c.To].Name
-	case fsm.Ignored:
-		return "ignore"
-	case fsm.Rejected:
-		return "reject"
-	}
-	return c.Result.String()
-}
+// cellName is the constant of a result inside the table.
+func cellName(r fsm.Result) string { return "cell" + resultNames[r] }
 
 func (e *emitter) machine(m *load.Machine) {
 	e.machineDoc(m)
@@ -39,9 +29,6 @@ func (e *emitter) machine(m *load.Machine) {
 	e.next(m)
 	e.refusals(m)
 	e.atomicMachine(m)
-	if e.opt.Standalone {
-		e.runtime()
-	}
 }
 
 // machineDoc shows the matrix in the package's doc, a line for each cell's row.
@@ -59,7 +46,7 @@ func (e *emitter) machineDoc(m *load.Machine) {
 	for j, ev := range m.Events {
 		row := []string{ev.Name}
 		for i := range m.States {
-			row = append(row, Word(m, m.Cells[i][j]))
+			row = append(row, m.Word(m.Cells[i][j]))
 		}
 		rows = append(rows, row)
 	}
@@ -132,8 +119,13 @@ func (e *emitter) next(m *load.Machine) {
 	rows, rowShift := padded(m.StateEnum().MaxCode())
 	cols, colShift := padded(m.EventEnum().MaxCode())
 
-	e.comment("cell is one entry of the table: the state afterwards and the result.")
-	e.file.Type().Id("cell").Struct(jen.Id("state").Id("State"), jen.Id("result").Add(e.qual("Result")))
+	e.comment("cell is one entry of the table: the state afterwards, and the result from bit 8 on.")
+	e.file.Type().Id("cell").Uint16()
+	e.file.Const().DefsFunc(func(g *jen.Group) {
+		for _, r := range []fsm.Result{fsm.Moved, fsm.Duplicate, fsm.Ignored, fsm.Rejected, fsm.Conflict} {
+			g.Id(cellName(r)).Op("=").Id("cell").Call(e.qual(resultNames[r])).Op("<<").Lit(8)
+		}
+	})
 
 	byState := map[int]int{}
 	for i, s := range m.States {
@@ -143,9 +135,7 @@ func (e *emitter) next(m *load.Machine) {
 	for j, ev := range m.Events {
 		byEvent[ev.Code] = j
 	}
-	e.comment("no is the result in places that are no state or no event.")
-	e.file.Const().Id("no").Op("=").Add(e.qual("Rejected"))
-	e.comment("table is indexed by the codes of state and event, padded to powers of two.")
+	e.comment("table is indexed by the codes of state and event, padded to powers of two; where there is no state or no event, it rejects.")
 	e.file.Var().Id("table").Op("=").Index(jen.Lit(rows)).Index(jen.Lit(cols)).Id("cell").ValuesFunc(func(g *jen.Group) {
 		for code := range rows {
 			i, known := byState[code]
@@ -157,14 +147,14 @@ func (e *emitter) next(m *load.Machine) {
 				for ecode := range cols {
 					if j, event := byEvent[ecode]; known && event {
 						c := m.Cells[i][j]
-						r.Line().Id(m.Events[j].Go).Op(":").Values(jen.Id(m.States[c.To].Go), e.qual(resultNames[c.Result]))
+						r.Line().Id(m.Events[j].Go).Op(":").Id(cellName(c.Result)).Op("|").Id("cell").Call(jen.Id(m.States[c.To].Go))
 						continue
 					}
 					pad := r.Null()
-					if ecode%8 == 0 {
+					if ecode%8 == 0 || byEventKnown(byEvent, ecode-1) && known {
 						pad.Line()
 					}
-					pad.Values(jen.Lit(code), jen.Id("no"))
+					pad.Id(cellName(fsm.Rejected)).Op("|").Lit(code)
 				}
 				r.Line()
 			})
@@ -194,8 +184,13 @@ func (e *emitter) next(m *load.Machine) {
 			g.If(test).Block(jen.Return(jen.Id("s"), e.qual("Rejected")))
 		}
 		g.Id("c").Op(":=").Id("table").Index(mask("s", rows)).Index(mask("e", cols))
-		g.Return(jen.Id("c").Dot("state"), jen.Id("c").Dot("result"))
+		g.Return(jen.Id("State").Call(jen.Id("c")), e.qual("Result").Call(jen.Id("c").Op(">>").Lit(8)))
 	})
+}
+
+func byEventKnown(byEvent map[int]int, code int) bool {
+	_, ok := byEvent[code]
+	return ok
 }
 
 // refusals emits one static error for each cell that refuses.

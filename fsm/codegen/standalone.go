@@ -3,6 +3,18 @@
 
 package codegen
 
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+// runtimeText is what a package that stands alone has instead of the runtime.
+//
+//go:embed runtime.txt
+var runtimeText string
+
 // standaloneName is the name that something of the runtime has inside a package
 // that stands alone: results get a prefix, so that states may have their names.
 func standaloneName(name string) string {
@@ -13,5 +25,8 @@ func standaloneName(name string) string {
 	return name
 }
 
-// runtime emits the runtime into a package that stands alone.
-func (e *emitter) runtime() {}
+// runtime renders the runtime file of a package that stands alone.
+func runtime(h *load.Head, specFile string) File {
+	text := strings.ReplaceAll(runtimeText, "PACKAGE", h.Name)
+	return File{Path: h.Name + "/runtime.gen.go", Data: []byte(Marker(specFile) + "\n\n" + text)}
+}

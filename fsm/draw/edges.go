@@ -35,16 +35,3 @@ func edgesOf(m *load.Machine) []edge {
 	}
 	return edges
 }
-
-// Word is how a cell reads in a matrix: the target state, or the spec's word.
-func Word(m *load.Machine, c load.Cell) string {
-	switch c.Result {
-	case fsm.Moved:
-		return m.States[c.To].Name
-	case fsm.Ignored:
-		return "ignore"
-	case fsm.Rejected:
-		return "reject"
-	}
-	return c.Result.String()
-}

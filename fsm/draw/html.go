@@ -66,7 +66,7 @@ func htmlMatrix(b *strings.Builder, m *load.Machine) {
 			if c.Why != "" {
 				title = ` title="` + escape(c.Why) + `"`
 			}
-			fmt.Fprintf(b, `<td class="%s"%s>%s</td>`, class, title, escape(Word(m, c)))
+			fmt.Fprintf(b, `<td class="%s"%s>%s</td>`, class, title, escape(m.Word(c)))
 		}
 		b.WriteString("</tr>\n")
 	}

@@ -22,7 +22,7 @@ func matrixOf(m *load.Machine, bold func(string) string) grid {
 	for i, s := range m.States {
 		row := []string{s.Name}
 		for _, c := range m.Cells[i] {
-			w := Word(m, c)
+			w := m.Word(c)
 			if c.Result == fsm.Moved {
 				w = bold(w)
 			}

@@ -67,7 +67,7 @@ func reasons(b *strings.Builder, m *load.Machine) {
 	for i, s := range m.States {
 		for j, e := range m.Events {
 			if c := m.Cells[i][j]; c.Why != "" {
-				g = append(g, []string{s.Name, e.Name, Word(m, c), c.Why})
+				g = append(g, []string{s.Name, e.Name, m.Word(c), c.Why})
 			}
 		}
 	}

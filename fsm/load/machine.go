@@ -34,6 +34,20 @@ type Cell struct {
 	Pos    Pos
 }
 
+// Word is how a cell reads in a spec and in matrices: the state it moves to, or
+// duplicate, ignore, reject or conflict.
+func (m *Machine) Word(c Cell) string {
+	switch c.Result {
+	case fsm.Moved:
+		return m.States[c.To].Name
+	case fsm.Ignored:
+		return "ignore"
+	case fsm.Rejected:
+		return "reject"
+	}
+	return c.Result.String()
+}
+
 // Initial returns the index of the initial state.
 func (m *Machine) Initial() int {
 	return max(slices.IndexFunc(m.States, func(s State) bool { return s.Initial }), 0)

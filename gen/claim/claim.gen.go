@@ -217,96 +217,105 @@ func (v *Event) UnmarshalText(text []byte) error {
 	return errors.New("claim: unknown Event " + strconv.Quote(string(text)))
 }
 
-// cell is one entry of the table: the state afterwards and the result.
-type cell struct {
-	state  State
-	result fsm.Result
-}
+// cell is one entry of the table: the state afterwards, and the result from bit 8 on.
+type cell uint16
 
-// no is the result in places that are no state or no event.
-const no = fsm.Rejected
+const (
+	cellMoved     = cell(fsm.Moved) << 8
+	cellDuplicate = cell(fsm.Duplicate) << 8
+	cellIgnored   = cell(fsm.Ignored) << 8
+	cellRejected  = cell(fsm.Rejected) << 8
+	cellConflict  = cell(fsm.Conflict) << 8
+)
 
-// table is indexed by the codes of state and event, padded to powers of two.
+// table is indexed by the codes of state and event, padded to powers of two; where there is no
+// state or no event, it rejects.
 var table = [8][16]cell{
 	0: {
-		{0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no},
-		{0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no},
+		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
+		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
 	},
 	Unpublished: {
-		{1, no},
-		Publish:    {Published, fsm.Moved},
-		Withdraw:   {SafeUnpublished, fsm.Moved},
-		Unexposed:  {SafeUnpublished, fsm.Moved},
-		DoneOK:     {Unpublished, fsm.Conflict},
-		DoneFailed: {Unpublished, fsm.Conflict},
-		Doubt:      {Unpublished, fsm.Conflict},
-		Settle:     {Unpublished, fsm.Conflict},
-		Acked:      {Unpublished, fsm.Ignored},
-		Fence:      {SafeUnpublished, fsm.Moved}, {1, no}, {1, no}, {1, no}, {1, no}, {1, no}, {1, no},
+		cellRejected | 1,
+		Publish:    cellMoved | cell(Published),
+		Withdraw:   cellMoved | cell(SafeUnpublished),
+		Unexposed:  cellMoved | cell(SafeUnpublished),
+		DoneOK:     cellConflict | cell(Unpublished),
+		DoneFailed: cellConflict | cell(Unpublished),
+		Doubt:      cellConflict | cell(Unpublished),
+		Settle:     cellConflict | cell(Unpublished),
+		Acked:      cellIgnored | cell(Unpublished),
+		Fence:      cellMoved | cell(SafeUnpublished),
+		cellRejected | 1, cellRejected | 1, cellRejected | 1, cellRejected | 1, cellRejected | 1, cellRejected | 1,
 	},
 	SafeUnpublished: {
-		{2, no},
-		Publish:    {SafeUnpublished, fsm.Rejected},
-		Withdraw:   {SafeUnpublished, fsm.Duplicate},
-		Unexposed:  {SafeUnpublished, fsm.Duplicate},
-		DoneOK:     {SafeUnpublished, fsm.Conflict},
-		DoneFailed: {SafeUnpublished, fsm.Conflict},
-		Doubt:      {SafeUnpublished, fsm.Conflict},
-		Settle:     {SafeUnpublished, fsm.Conflict},
-		Acked:      {SafeUnpublished, fsm.Ignored},
-		Fence:      {SafeUnpublished, fsm.Duplicate}, {2, no}, {2, no}, {2, no}, {2, no}, {2, no}, {2, no},
+		cellRejected | 2,
+		Publish:    cellRejected | cell(SafeUnpublished),
+		Withdraw:   cellDuplicate | cell(SafeUnpublished),
+		Unexposed:  cellDuplicate | cell(SafeUnpublished),
+		DoneOK:     cellConflict | cell(SafeUnpublished),
+		DoneFailed: cellConflict | cell(SafeUnpublished),
+		Doubt:      cellConflict | cell(SafeUnpublished),
+		Settle:     cellConflict | cell(SafeUnpublished),
+		Acked:      cellIgnored | cell(SafeUnpublished),
+		Fence:      cellDuplicate | cell(SafeUnpublished),
+		cellRejected | 2, cellRejected | 2, cellRejected | 2, cellRejected | 2, cellRejected | 2, cellRejected | 2,
 	},
 	Published: {
-		{3, no},
-		Publish:    {Published, fsm.Duplicate},
-		Withdraw:   {Published, fsm.Rejected},
-		Unexposed:  {SafeUnpublished, fsm.Moved},
-		DoneOK:     {Drained, fsm.Moved},
-		DoneFailed: {Drained, fsm.Moved},
-		Doubt:      {InDoubt, fsm.Moved},
-		Settle:     {Published, fsm.Conflict},
-		Acked:      {FailedQuiesced, fsm.Moved},
-		Fence:      {FailedQuiesced, fsm.Moved}, {3, no}, {3, no}, {3, no}, {3, no}, {3, no}, {3, no},
+		cellRejected | 3,
+		Publish:    cellDuplicate | cell(Published),
+		Withdraw:   cellRejected | cell(Published),
+		Unexposed:  cellMoved | cell(SafeUnpublished),
+		DoneOK:     cellMoved | cell(Drained),
+		DoneFailed: cellMoved | cell(Drained),
+		Doubt:      cellMoved | cell(InDoubt),
+		Settle:     cellConflict | cell(Published),
+		Acked:      cellMoved | cell(FailedQuiesced),
+		Fence:      cellMoved | cell(FailedQuiesced),
+		cellRejected | 3, cellRejected | 3, cellRejected | 3, cellRejected | 3, cellRejected | 3, cellRejected | 3,
 	},
 	InDoubt: {
-		{4, no},
-		Publish:    {InDoubt, fsm.Rejected},
-		Withdraw:   {InDoubt, fsm.Rejected},
-		Unexposed:  {InDoubt, fsm.Conflict},
-		DoneOK:     {InDoubt, fsm.Conflict},
-		DoneFailed: {InDoubt, fsm.Ignored},
-		Doubt:      {InDoubt, fsm.Duplicate},
-		Settle:     {FailedQuiesced, fsm.Moved},
-		Acked:      {InDoubt, fsm.Ignored},
-		Fence:      {FailedQuiesced, fsm.Moved}, {4, no}, {4, no}, {4, no}, {4, no}, {4, no}, {4, no},
+		cellRejected | 4,
+		Publish:    cellRejected | cell(InDoubt),
+		Withdraw:   cellRejected | cell(InDoubt),
+		Unexposed:  cellConflict | cell(InDoubt),
+		DoneOK:     cellConflict | cell(InDoubt),
+		DoneFailed: cellIgnored | cell(InDoubt),
+		Doubt:      cellDuplicate | cell(InDoubt),
+		Settle:     cellMoved | cell(FailedQuiesced),
+		Acked:      cellIgnored | cell(InDoubt),
+		Fence:      cellMoved | cell(FailedQuiesced),
+		cellRejected | 4, cellRejected | 4, cellRejected | 4, cellRejected | 4, cellRejected | 4, cellRejected | 4,
 	},
 	FailedQuiesced: {
-		{5, no},
-		Publish:    {FailedQuiesced, fsm.Rejected},
-		Withdraw:   {FailedQuiesced, fsm.Rejected},
-		Unexposed:  {FailedQuiesced, fsm.Conflict},
-		DoneOK:     {FailedQuiesced, fsm.Conflict},
-		DoneFailed: {FailedQuiesced, fsm.Ignored},
-		Doubt:      {FailedQuiesced, fsm.Ignored},
-		Settle:     {FailedQuiesced, fsm.Duplicate},
-		Acked:      {FailedQuiesced, fsm.Duplicate},
-		Fence:      {FailedQuiesced, fsm.Duplicate}, {5, no}, {5, no}, {5, no}, {5, no}, {5, no}, {5, no},
+		cellRejected | 5,
+		Publish:    cellRejected | cell(FailedQuiesced),
+		Withdraw:   cellRejected | cell(FailedQuiesced),
+		Unexposed:  cellConflict | cell(FailedQuiesced),
+		DoneOK:     cellConflict | cell(FailedQuiesced),
+		DoneFailed: cellIgnored | cell(FailedQuiesced),
+		Doubt:      cellIgnored | cell(FailedQuiesced),
+		Settle:     cellDuplicate | cell(FailedQuiesced),
+		Acked:      cellDuplicate | cell(FailedQuiesced),
+		Fence:      cellDuplicate | cell(FailedQuiesced),
+		cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5,
 	},
 	Drained: {
-		{6, no},
-		Publish:    {Drained, fsm.Rejected},
-		Withdraw:   {Drained, fsm.Rejected},
-		Unexposed:  {Drained, fsm.Conflict},
-		DoneOK:     {Drained, fsm.Duplicate},
-		DoneFailed: {Drained, fsm.Duplicate},
-		Doubt:      {InDoubt, fsm.Moved},
-		Settle:     {Drained, fsm.Conflict},
-		Acked:      {Drained, fsm.Ignored},
-		Fence:      {Drained, fsm.Ignored}, {6, no}, {6, no}, {6, no}, {6, no}, {6, no}, {6, no},
+		cellRejected | 6,
+		Publish:    cellRejected | cell(Drained),
+		Withdraw:   cellRejected | cell(Drained),
+		Unexposed:  cellConflict | cell(Drained),
+		DoneOK:     cellDuplicate | cell(Drained),
+		DoneFailed: cellDuplicate | cell(Drained),
+		Doubt:      cellMoved | cell(InDoubt),
+		Settle:     cellConflict | cell(Drained),
+		Acked:      cellIgnored | cell(Drained),
+		Fence:      cellIgnored | cell(Drained),
+		cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6,
 	},
 	7: {
-		{7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no},
-		{7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no},
+		cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7,
+		cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7,
 	},
 }
 
@@ -317,7 +326,7 @@ func Next(s State, e Event) (State, fsm.Result) {
 		return s, fsm.Rejected
 	}
 	c := table[s&7][e&15]
-	return c.state, c.result
+	return State(c), fsm.Result(c >> 8)
 }
 
 // refusals holds one static error for each cell that rejects or conflicts.

@@ -174,56 +174,63 @@ func (v *Event) UnmarshalText(text []byte) error {
 	return errors.New("gate: unknown Event " + strconv.Quote(string(text)))
 }
 
-// cell is one entry of the table: the state afterwards and the result.
-type cell struct {
-	state  State
-	result fsm.Result
-}
+// cell is one entry of the table: the state afterwards, and the result from bit 8 on.
+type cell uint16
 
-// no is the result in places that are no state or no event.
-const no = fsm.Rejected
+const (
+	cellMoved     = cell(fsm.Moved) << 8
+	cellDuplicate = cell(fsm.Duplicate) << 8
+	cellIgnored   = cell(fsm.Ignored) << 8
+	cellRejected  = cell(fsm.Rejected) << 8
+	cellConflict  = cell(fsm.Conflict) << 8
+)
 
-// table is indexed by the codes of state and event, padded to powers of two.
+// table is indexed by the codes of state and event, padded to powers of two; where there is no
+// state or no event, it rejects.
 var table = [8][8]cell{
 	0: {
-		{0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no}, {0, no},
+		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
 	},
 	Open: {
-		{1, no},
-		Seal:     {Publishing, fsm.Moved},
-		Finish:   {Open, fsm.Rejected},
-		FailSend: {Open, fsm.Rejected},
-		Cancel:   {Aborted, fsm.Moved}, {1, no}, {1, no}, {1, no},
+		cellRejected | 1,
+		Seal:     cellMoved | cell(Publishing),
+		Finish:   cellRejected | cell(Open),
+		FailSend: cellRejected | cell(Open),
+		Cancel:   cellMoved | cell(Aborted),
+		cellRejected | 1, cellRejected | 1, cellRejected | 1,
 	},
 	Publishing: {
-		{2, no},
-		Seal:     {Publishing, fsm.Rejected},
-		Finish:   {Sealed, fsm.Moved},
-		FailSend: {Sealed, fsm.Moved},
-		Cancel:   {Publishing, fsm.Ignored}, {2, no}, {2, no}, {2, no},
+		cellRejected | 2,
+		Seal:     cellRejected | cell(Publishing),
+		Finish:   cellMoved | cell(Sealed),
+		FailSend: cellMoved | cell(Sealed),
+		Cancel:   cellIgnored | cell(Publishing),
+		cellRejected | 2, cellRejected | 2, cellRejected | 2,
 	},
 	Sealed: {
-		{3, no},
-		Seal:     {Sealed, fsm.Rejected},
-		Finish:   {Sealed, fsm.Rejected},
-		FailSend: {Sealed, fsm.Rejected},
-		Cancel:   {Sealed, fsm.Ignored}, {3, no}, {3, no}, {3, no},
+		cellRejected | 3,
+		Seal:     cellRejected | cell(Sealed),
+		Finish:   cellRejected | cell(Sealed),
+		FailSend: cellRejected | cell(Sealed),
+		Cancel:   cellIgnored | cell(Sealed),
+		cellRejected | 3, cellRejected | 3, cellRejected | 3,
 	},
 	Aborted: {
-		{4, no},
-		Seal:     {Aborted, fsm.Rejected},
-		Finish:   {Aborted, fsm.Rejected},
-		FailSend: {Aborted, fsm.Rejected},
-		Cancel:   {Aborted, fsm.Duplicate}, {4, no}, {4, no}, {4, no},
+		cellRejected | 4,
+		Seal:     cellRejected | cell(Aborted),
+		Finish:   cellRejected | cell(Aborted),
+		FailSend: cellRejected | cell(Aborted),
+		Cancel:   cellDuplicate | cell(Aborted),
+		cellRejected | 4, cellRejected | 4, cellRejected | 4,
 	},
 	5: {
-		{5, no}, {5, no}, {5, no}, {5, no}, {5, no}, {5, no}, {5, no}, {5, no},
+		cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5,
 	},
 	6: {
-		{6, no}, {6, no}, {6, no}, {6, no}, {6, no}, {6, no}, {6, no}, {6, no},
+		cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6,
 	},
 	7: {
-		{7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no}, {7, no},
+		cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7,
 	},
 }
 
@@ -234,7 +241,7 @@ func Next(s State, e Event) (State, fsm.Result) {
 		return s, fsm.Rejected
 	}
 	c := table[s&7][e&7]
-	return c.state, c.result
+	return State(c), fsm.Result(c >> 8)
 }
 
 // refusals holds one static error for each cell that rejects or conflicts.

@@ -169,52 +169,55 @@ func (v *Event) UnmarshalText(text []byte) error {
 	return errors.New("outcome: unknown Event " + strconv.Quote(string(text)))
 }
 
-// cell is one entry of the table: the state afterwards and the result.
-type cell struct {
-	state  State
-	result fsm.Result
-}
+// cell is one entry of the table: the state afterwards, and the result from bit 8 on.
+type cell uint16
 
-// no is the result in places that are no state or no event.
-const no = fsm.Rejected
+const (
+	cellMoved     = cell(fsm.Moved) << 8
+	cellDuplicate = cell(fsm.Duplicate) << 8
+	cellIgnored   = cell(fsm.Ignored) << 8
+	cellRejected  = cell(fsm.Rejected) << 8
+	cellConflict  = cell(fsm.Conflict) << 8
+)
 
-// table is indexed by the codes of state and event, padded to powers of two.
+// table is indexed by the codes of state and event, padded to powers of two; where there is no
+// state or no event, it rejects.
 var table = [8][4]cell{
 	0: {
-		{0, no}, {0, no}, {0, no}, {0, no},
+		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
 	},
 	Active: {
-		{1, no},
-		Succeed: {Succeeded, fsm.Moved},
-		Fail:    {Failed, fsm.Moved},
-		Cancel:  {Cancelled, fsm.Moved},
+		cellRejected | 1,
+		Succeed: cellMoved | cell(Succeeded),
+		Fail:    cellMoved | cell(Failed),
+		Cancel:  cellMoved | cell(Cancelled),
 	},
 	Succeeded: {
-		{2, no},
-		Succeed: {Succeeded, fsm.Ignored},
-		Fail:    {Succeeded, fsm.Ignored},
-		Cancel:  {Succeeded, fsm.Ignored},
+		cellRejected | 2,
+		Succeed: cellIgnored | cell(Succeeded),
+		Fail:    cellIgnored | cell(Succeeded),
+		Cancel:  cellIgnored | cell(Succeeded),
 	},
 	Failed: {
-		{3, no},
-		Succeed: {Failed, fsm.Ignored},
-		Fail:    {Failed, fsm.Ignored},
-		Cancel:  {Failed, fsm.Ignored},
+		cellRejected | 3,
+		Succeed: cellIgnored | cell(Failed),
+		Fail:    cellIgnored | cell(Failed),
+		Cancel:  cellIgnored | cell(Failed),
 	},
 	Cancelled: {
-		{4, no},
-		Succeed: {Cancelled, fsm.Ignored},
-		Fail:    {Cancelled, fsm.Ignored},
-		Cancel:  {Cancelled, fsm.Ignored},
+		cellRejected | 4,
+		Succeed: cellIgnored | cell(Cancelled),
+		Fail:    cellIgnored | cell(Cancelled),
+		Cancel:  cellIgnored | cell(Cancelled),
 	},
 	5: {
-		{5, no}, {5, no}, {5, no}, {5, no},
+		cellRejected | 5, cellRejected | 5, cellRejected | 5, cellRejected | 5,
 	},
 	6: {
-		{6, no}, {6, no}, {6, no}, {6, no},
+		cellRejected | 6, cellRejected | 6, cellRejected | 6, cellRejected | 6,
 	},
 	7: {
-		{7, no}, {7, no}, {7, no}, {7, no},
+		cellRejected | 7, cellRejected | 7, cellRejected | 7, cellRejected | 7,
 	},
 }
 
@@ -225,7 +228,7 @@ func Next(s State, e Event) (State, fsm.Result) {
 		return s, fsm.Rejected
 	}
 	c := table[s&7][e&3]
-	return c.state, c.result
+	return State(c), fsm.Result(c >> 8)
 }
 
 // refusals holds one static error for each cell that rejects or conflicts.

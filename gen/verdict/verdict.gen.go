@@ -153,34 +153,40 @@ func (v *Event) UnmarshalText(text []byte) error {
 	return errors.New("verdict: unknown Event " + strconv.Quote(string(text)))
 }
 
-// cell is one entry of the table: the state afterwards and the result.
-type cell struct {
-	state  State
-	result fsm.Result
-}
+// cell is one entry of the table: the state afterwards, and the result from bit 8 on.
+type cell uint16
 
-// no is the result in places that are no state or no event.
-const no = fsm.Rejected
+const (
+	cellMoved     = cell(fsm.Moved) << 8
+	cellDuplicate = cell(fsm.Duplicate) << 8
+	cellIgnored   = cell(fsm.Ignored) << 8
+	cellRejected  = cell(fsm.Rejected) << 8
+	cellConflict  = cell(fsm.Conflict) << 8
+)
 
-// table is indexed by the codes of state and event, padded to powers of two.
+// table is indexed by the codes of state and event, padded to powers of two; where there is no
+// state or no event, it rejects.
 var table = [4][4]cell{
 	0: {
-		{0, no}, {0, no}, {0, no}, {0, no},
+		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
 	},
 	None: {
-		{1, no},
-		DoneOK:     {OK, fsm.Moved},
-		DoneFailed: {Failed, fsm.Moved}, {1, no},
+		cellRejected | 1,
+		DoneOK:     cellMoved | cell(OK),
+		DoneFailed: cellMoved | cell(Failed),
+		cellRejected | 1,
 	},
 	OK: {
-		{2, no},
-		DoneOK:     {OK, fsm.Duplicate},
-		DoneFailed: {OK, fsm.Conflict}, {2, no},
+		cellRejected | 2,
+		DoneOK:     cellDuplicate | cell(OK),
+		DoneFailed: cellConflict | cell(OK),
+		cellRejected | 2,
 	},
 	Failed: {
-		{3, no},
-		DoneOK:     {Failed, fsm.Conflict},
-		DoneFailed: {Failed, fsm.Duplicate}, {3, no},
+		cellRejected | 3,
+		DoneOK:     cellConflict | cell(Failed),
+		DoneFailed: cellDuplicate | cell(Failed),
+		cellRejected | 3,
 	},
 }
 
@@ -191,7 +197,7 @@ func Next(s State, e Event) (State, fsm.Result) {
 		return s, fsm.Rejected
 	}
 	c := table[s&3][e&3]
-	return c.state, c.result
+	return State(c), fsm.Result(c >> 8)
 }
 
 // refusals holds one static error for each cell that rejects or conflicts.

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+// class is the set of words that the components of one class have been seen with.
+type class struct {
+	words []uint32          // by number
+	dense []uint32          // number+1 by word, for small words
+	far   map[uint32]uint32 // the same for large ones
+	width uint              // bits of a number in a state's code
+	comps []int
+}
+
+const denseBits = 20
+
+func newClass(bits int) *class {
+	c := &class{width: uint(min(bits, 4))}
+	if bits <= denseBits {
+		c.dense = make([]uint32, 1<<bits)
+	} else {
+		c.far = map[uint32]uint32{}
+	}
+	return c
+}
+
+// lookup returns the number of a word plus one, or 0 if it is new.
+func (c *class) lookup(word uint32) uint32 {
+	if c.dense != nil {
+		return c.dense[word]
+	}
+	return c.far[word]
+}
+
+// engine runs actions on packed states. A state's code is the numbers of its words,
+// side by side.
+type engine struct {
+	m       *model
+	t       *trie
+	r       *runner
+	roots   []uint32 // of the instances
+	settle  uint32   // root of the reactions
+	classes []*class
+	compOf  []*class // by component
+	shift   [maxComps]uint
+	maskW   [maxComps]uint64
+	width   uint // of a code
+	// allow holds for each component and number the instances that the word does
+	// not rule out, stride words each.
+	allow  [maxComps][]uint64
+	stride int
+	// react holds the same for reactions, as one word: bit 63 stands for all beyond.
+	react [maxComps][]uint64
+	part  *partial
+
+	sym       bool
+	symmetric []symmetricSet
+	equal     [][]uint64 // by class and replica: instances to leave out beside an equal neighbour
+
+	code  uint64
+	w     [2 * maxComps]uint32 // the words of the state, and of the state after the step
+	idx   [maxComps]uint32
+	mid   [2 * maxComps]uint32
+	moved []move
+	full  bool // a code would need more than 64 bits
+
+	recode func(from, to *layoutOf) // called when codes change
+}
+
+// symmetricSet is the replicas of one set, whose words may be exchanged.
+type symmetricSet struct{ first, n int }
+
+// move is a component that gets the word with another number.
+type move struct {
+	comp int
+	idx  uint32
+}
+
+func newEngine(m *model, sym bool) *engine {
+	e := &engine{m: m, t: newTrie(), r: newRunner(m), roots: make([]uint32, len(m.instances)), sym: sym,
+		stride: (len(m.instances) + 63) / 64, part: newPartial(len(m.slots))}
+	for i, c := range m.comps {
+		if c.class == len(e.classes) {
+			e.classes = append(e.classes, newClass(c.bits))
+			if c.set != nil {
+				e.symmetric = append(e.symmetric, symmetricSet{i, m.counts[c.set]})
+			}
+		}
+		cl := e.classes[c.class]
+		cl.comps = append(cl.comps, i)
+		e.compOf = append(e.compOf, cl)
+	}
+	e.layout()
+	e.neighbours()
+	return e
+}
+
+// neighbours prepares which instances are the same for two equal replicas.
+func (e *engine) neighbours() {
+	e.equal = make([][]uint64, len(e.m.comps))
+	for i, in := range e.m.instances {
+		if in.skipSet < 0 {
+			continue
+		}
+		comp := e.classes[in.skipSet].comps[in.skipRep]
+		if e.equal[comp] == nil {
+			e.equal[comp] = make([]uint64, e.stride)
+		}
+		e.equal[comp][i>>6] |= 1 << (i & 63)
+	}
+}
+
+// layoutOf is how codes are laid out at one time.
+type layoutOf struct {
+	shift [maxComps]uint
+	mask  [maxComps]uint64
+	n     int
+}
+
+func (e *engine) layout() {
+	at := uint(0)
+	for i := len(e.compOf) - 1; i >= 0; i-- {
+		e.shift[i], e.maskW[i] = at, 1<<e.compOf[i].width-1
+		at += e.compOf[i].width
+	}
+	e.width = at
+	e.full = at > 63
+}
+
+func (e *engine) current() *layoutOf { return &layoutOf{e.shift, e.maskW, len(e.compOf)} }
+
+// move rewrites a code for another layout.
+func (from *layoutOf) move(code uint64, to *layoutOf) uint64 {
+	var out uint64
+	for i := range from.n {
+		out |= code >> from.shift[i] & from.mask[i] << to.shift[i]
+	}
+	return out
+}
+
+// number returns the number of a word, giving it one if it is new.
+func (e *engine) number(comp int, word uint32) uint32 {
+	c := e.compOf[comp]
+	if n := c.lookup(word); n != 0 {
+		return n - 1
+	}
+	n := uint32(len(c.words))
+	c.words = append(c.words, word)
+	if c.dense != nil {
+		c.dense[word] = n + 1
+	} else {
+		c.far[word] = n + 1
+	}
+	for _, comp := range c.comps {
+		e.prepare(comp, word)
+	}
+	if n>>c.width != 0 {
+		from := e.current()
+		c.width++
+		e.layout()
+		if to := e.current(); !e.full {
+			e.code = from.move(e.code, to)
+			e.recode(from, to)
+		}
+	}
+	return n
+}
+
+// prepare finds out what a new word of a component rules out, whatever the others.
+func (e *engine) prepare(comp int, word uint32) {
+	e.w[maxComps+comp], word = word, e.w[maxComps+comp]
+	e.part.know(e.m, comp, e.w[maxComps:], true)
+	e.part.same = true
+	mask := make([]uint64, e.stride)
+	for i, in := range e.m.instances {
+		if in.possible(e.part) {
+			mask[i>>6] |= 1 << (i & 63)
+		}
+	}
+	e.allow[comp] = append(e.allow[comp], mask...)
+	var react uint64
+	for i, r := range e.m.reactions {
+		if v, ok := eval3(r.when, e.part); !ok || v != 0 {
+			react |= 1 << min(i, 63)
+		}
+	}
+	e.react[comp] = append(e.react[comp], react)
+	e.part.know(e.m, comp, e.w[maxComps:], false)
+	e.w[maxComps+comp] = word
+}
+
+// possible reports whether the instance may be enabled in a state known in part.
+func (in *instance) possible(p *partial) bool {
+	for _, g := range []*gnode{in.assume, in.when} {
+		if g == nil {
+			continue
+		}
+		if v, ok := eval3(g, p); ok && v == 0 {
+			return false
+		}
+	}
+	for _, r := range in.refuse {
+		if v, ok := eval3(r.when, p); ok && v != 0 && r.do == nil {
+			return false
+		} else if !ok || v != 0 {
+			return true
+		}
+	}
+	return true
+}
+
+// load unpacks a code into words.
+func (e *engine) load(code uint64) {
+	e.code = code
+	for i, c := range e.compOf {
+		n := uint32(code >> (e.shift[i] & 63) & e.maskW[i])
+		e.idx[i] = n
+		e.w[i] = c.words[n]
+	}
+}
+
+// encode gives the code of the words, numbering new ones.
+func (e *engine) encode(words []uint32) uint64 {
+	nums := make([]uint32, len(e.compOf))
+	for i := range e.compOf {
+		nums[i] = e.number(i, words[i])
+	}
+	var code uint64
+	for i, n := range nums {
+		code |= uint64(n) << e.shift[i]
+	}
+	return e.canonical(code)
+}
+
+// canonical exchanges equal replicas so that their numbers ascend.
+func (e *engine) canonical(code uint64) uint64 {
+	if !e.sym {
+		return code
+	}
+	for _, s := range e.symmetric {
+		var nums [maxComps]uint64
+		sorted := true
+		for k := range s.n {
+			c := s.first + k
+			nums[k] = code >> (e.shift[c] & 63) & e.maskW[c]
+			sorted = sorted && (k == 0 || nums[k-1] <= nums[k])
+		}
+		if sorted {
+			continue
+		}
+		for k := 1; k < s.n; k++ {
+			for j := k; j > 0 && nums[j-1] > nums[j]; j-- {
+				nums[j-1], nums[j] = nums[j], nums[j-1]
+			}
+		}
+		for k := range s.n {
+			c := s.first + k
+			code = code&^(e.maskW[c]<<(e.shift[c]&63)) | nums[k]<<(e.shift[c]&63)
+		}
+	}
+	return code
+}

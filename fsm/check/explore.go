@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+	"math/bits"
+	"time"
+
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+// hit is the first time that a property was seen broken.
+type hit struct {
+	state  int // number of the state in the queue
+	inst   int // the action that breaks it, or -1 if the state is a first state that does
+	length int
+}
+
+// explorer visits states, level by level.
+type explorer struct {
+	*engine
+	ctx     context.Context
+	o       Options
+	start   time.Time
+	q       *queue
+	seen    *visited
+	levels  []int // number of the first state of each level
+	mask    []uint64
+	edges   int
+	ignored int
+	hits    map[*load.Property]*hit
+	badHit  *hit   // a range left, or reactions without end
+	stuck   []*hit // by goal: a state before the goal where nothing fair is left
+	local   *localMoves
+	stopped string
+	peak    int
+	last    time.Time
+	inside  *goal // second pass: only states before this goal
+}
+
+func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *explorer {
+	x := &explorer{engine: newEngine(m, o.Symmetry), ctx: ctx, o: o, start: start, last: start, q: &queue{},
+		hits: map[*load.Property]*hit{}, stuck: make([]*hit, len(m.goals))}
+	x.mask = make([]uint64, x.stride)
+	x.seen = newVisited(x.width)
+	x.engine.recode = func(from, to *layoutOf) { x.seen = x.q.recode(from, to, x.width) }
+	if len(m.goals) > 0 {
+		x.local = newLocalMoves(len(x.classes))
+	}
+	return x
+}
+
+// run visits everything that can be reached from the first states.
+func (x *explorer) run() {
+	x.firstStates()
+	x.levels = append(x.levels, 0)
+	x.sweep()
+}
+
+func (x *explorer) sweep() {
+	levelEnd := x.q.n
+	for head := 0; head < x.q.n; head++ {
+		if head == levelEnd {
+			x.levels = append(x.levels, head)
+			levelEnd = x.q.n
+		}
+		if head&1023 == 0 && x.stop(head) {
+			return
+		}
+		x.load(x.q.at(head))
+		x.expand(head)
+	}
+}
+
+// firstStates enumerates the values that the spec leaves open.
+func (x *explorer) firstStates() {
+	words := make([]uint32, maxComps)
+	var open []int
+	for i := range x.m.slots {
+		s := &x.m.slots[i]
+		if s.v.InitAny {
+			open = append(open, i)
+		} else {
+			s.put(words, s.v.Init)
+		}
+	}
+	var rec func(k int)
+	rec = func(k int) {
+		if k < len(open) {
+			s := &x.m.slots[open[k]]
+			for v := range s.size {
+				s.put(words, v+s.lo)
+				rec(k + 1)
+			}
+			return
+		}
+		x.firstState(words)
+	}
+	rec(0)
+}
+
+func (x *explorer) firstState(words []uint32) {
+	copy(x.w[:maxComps], words)
+	copy(x.w[maxComps:], words)
+	x.r.start(&x.w, true)
+	if !x.r.yes(x.m.initially) {
+		return
+	}
+	code := x.encode(append([]uint32{}, words...))
+	if !x.seen.add(code) {
+		return
+	}
+	x.q.push(code)
+	for _, p := range x.m.props {
+		if p.prop.Kind == load.OfState {
+			x.r.start(&x.w, true)
+			if x.r.eval(p.then) == 0 {
+				x.broken(p.prop, x.q.n-1, -1)
+			}
+		}
+	}
+}
+
+// broken notes that a property is broken by an action in a state.
+func (x *explorer) broken(p *load.Property, state, inst int) {
+	if x.hits[p] == nil {
+		x.hits[p] = x.hitAt(state, inst)
+	}
+}
+
+func (x *explorer) hitAt(state, inst int) *hit {
+	length := len(x.levels)
+	if inst < 0 {
+		length = max(length-1, 0)
+	}
+	return &hit{state, inst, length}
+}
+
+// expand offers every action to the loaded state, number head of the queue.
+func (x *explorer) expand(head int) {
+	x.candidates(x.mask)
+	fair := false
+	for k, m := range x.mask {
+		for ; m != 0; m &= m - 1 {
+			i := k<<6 | bits.TrailingZeros64(m)
+			l := x.leafOf(i)
+			if l.kind != enabled {
+				continue
+			}
+			if x.edge(head, i, l) && !fair {
+				fair = x.fair(i)
+			}
+		}
+	}
+	if len(x.m.goals) > 0 && !fair {
+		x.unfair(head)
+	}
+}
+
+// edge follows one enabled action; it reports whether the state changes.
+func (x *explorer) edge(head, i int, l *leaf) bool {
+	if len(l.broken) > 0 {
+		for _, p := range l.broken {
+			x.broken(p.prop, head, i)
+		}
+	}
+	if l.bad && x.badHit == nil {
+		x.badHit = x.hitAt(head, i)
+	}
+	code, settled := x.apply(l)
+	if len(x.m.reactions) > 0 {
+		x.judge(head, i, l, settled)
+	}
+	if code == x.code {
+		x.ignored++
+		return false
+	}
+	x.edges++
+	if x.local != nil {
+		for _, mv := range x.moved {
+			x.local.note(x.m.comps[mv.comp].class, x.idx[mv.comp], mv.idx)
+		}
+	}
+	if x.full {
+		return true
+	}
+	if x.sym {
+		code = x.canonical(code)
+	}
+	if x.inside != nil && x.reached(x.inside, code) {
+		return true
+	}
+	if x.seen.add(code) {
+		x.q.push(code)
+	}
+	return true
+}
+
+// judge evaluates properties of a step with reactions.
+func (x *explorer) judge(head, i int, l, settled *leaf) {
+	for _, p := range l.props {
+		if x.breaks(p) {
+			x.broken(p.prop, head, i)
+		}
+	}
+	if settled != nil {
+		for _, p := range settled.props {
+			if x.breaks(p) {
+				x.broken(p.prop, head, i)
+			}
+		}
+		if settled.bad && x.badHit == nil {
+			x.badHit = x.hitAt(head, i)
+		}
+	}
+	for _, p := range x.m.instances[i].after {
+		if x.breaks(p) {
+			x.broken(p.prop, head, i)
+		}
+	}
+}
+
+// fair reports whether instance i, which is enabled, serves an assumption of fairness.
+func (x *explorer) fair(i int) bool {
+	for _, g := range x.m.instances[i].groups {
+		if x.holds(&g.root, g.while) {
+			return true
+		}
+	}
+	return false
+}
+
+// unfair notes a state where a run may rest for ever, if it is before a goal.
+func (x *explorer) unfair(head int) {
+	for k, g := range x.m.goals {
+		if x.stuck[k] == nil && !x.holds(&g.thenRoot, g.then) {
+			x.stuck[k] = &hit{head, -1, max(len(x.levels)-1, 0)}
+		}
+	}
+}
+
+// reached reports whether the state with this code is at the goal.
+func (x *explorer) reached(g *goal, code uint64) bool {
+	saved := x.w
+	for c, cl := range x.compOf {
+		x.w[c] = cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
+	}
+	yes := x.holds(&g.thenRoot, g.then)
+	x.w = saved
+	return yes
+}
+
+// stop reports whether a bound was reached, and calls Progress.
+func (x *explorer) stop(head int) bool {
+	bytes := x.bytes()
+	x.peak = max(x.peak, bytes)
+	switch {
+	case x.full:
+		x.stopped = "a state needs more than 63 bits"
+	case bytes > x.o.MaxMemory:
+		x.stopped = "memory bound reached"
+	case x.o.MaxStates > 0 && x.q.n > x.o.MaxStates:
+		x.stopped = "bound on states reached"
+	case x.ctx.Err() != nil:
+		x.stopped = x.ctx.Err().Error()
+	}
+	if x.t.bytes() > x.o.MaxMemory/4 {
+		x.forget()
+	}
+	if now := time.Now(); x.o.Progress != nil && now.Sub(x.last) > 200*time.Millisecond {
+		x.last = now
+		x.o.Progress(Progress{States: x.q.n, Queued: x.q.n - head, Depth: len(x.levels) - 1, Bytes: bytes, Elapsed: now.Sub(x.start)})
+	}
+	return x.stopped != ""
+}
+
+func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes() }
+
+// forget drops the decision trees: they are a memory only.
+func (x *explorer) forget() {
+	x.t = newTrie()
+	clear(x.roots)
+	x.settle = 0
+	for _, p := range x.m.props {
+		p.root = 0
+	}
+	for _, in := range x.m.instances {
+		for _, p := range in.after {
+			p.root = 0
+		}
+	}
+	for _, g := range x.m.groups {
+		g.root = 0
+	}
+	for _, g := range x.m.goals {
+		g.fromRoot, g.thenRoot = 0, 0
+	}
+}
