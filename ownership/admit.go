@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/operation"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/verdict"
+)
+
+func (n SessionName) validate() error {
+	switch {
+	case n.Request.Endpoint == "":
+		return fail(KindInvalid, "session "+n.String(), "its request has no endpoint")
+	case n.Attempt == 0:
+		return fail(KindInvalid, "session "+n.String(), "attempts count from 1")
+	}
+	return nil
+}
+
+// admit takes a session in.
+func (c *core) admit(spec SessionSpec) error {
+	what := "session " + spec.Name.String()
+	if err := spec.Name.validate(); err != nil {
+		return err
+	}
+	switch {
+	case !spec.Side.IsValid():
+		return fail(KindInvalid, what, spec.Side.String())
+	case spec.RequestTimeout < 0 || spec.Grace < 0:
+		return fail(KindInvalid, what, "a negative time limit")
+	case c.fatal != nil:
+		return c.fatalError(what)
+	case c.refusesSessions():
+		return fail(KindClosed, what, "admission is "+c.currentAdmission().String())
+	case c.passed(spec.Name.Request):
+		return fail(KindClosed, what, "its request is below the watermark")
+	}
+	r := c.requests[spec.Name.Request]
+	covered := r != nil && r.covers(spec.Name.Attempt)
+	if r != nil {
+		if err := r.mayAdmit(spec.Name, covered); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.counters.Sessions >= c.cfg.Sessions:
+		return fail(KindCapacity, what, "the table of sessions is full")
+	case c.outbox.waiting >= c.cfg.Outbox:
+		return fail(KindCapacity, what, "the outbox is full")
+	}
+	c.addSession(spec, covered)
+	return nil
+}
+
+func (c *core) refusesSessions() bool {
+	switch c.currentAdmission() {
+	case AdmissionOpen:
+		return false
+	case AdmissionQuarantined:
+		_, local := c.doubted[Local]
+		return local || c.cfg.Quarantine == QuarantineEndpoint
+	}
+	return true
+}
+
+func (c *core) addSession(spec SessionSpec, covered bool) {
+	c.admitted++
+	s := &session{
+		name: spec.Name, order: c.admitted, side: spec.Side, outcome: outcome.Initial,
+		timeout: spec.RequestTimeout, grace: spec.Grace,
+	}
+	defaultTo(&s.timeout, c.cfg.RequestTimeout)
+	defaultTo(&s.grace, c.cfg.Grace)
+	r := c.request(spec.Name.Request)
+	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, outcome: s.outcome, session: s})
+	c.counters.Sessions++
+	c.touchSession(s)
+	if spec.Side == Send {
+		for _, m := range c.kept.takeAttempt(spec.Name) {
+			s.members[c.join(s, m.Accessor, m.Incarnation)].flags |= requested
+		}
+	}
+	c.answerOlder(spec.Name)
+	if covered {
+		c.endSession(s, outcome.Cancel, CauseCancel, r.tombstone.origin)
+	}
+}
+
+// addPiece takes a piece with its region in, whole or not at all.
+func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
+	what := "piece " + spec.Name.String()
+	if err := c.validatePiece(&spec); err != nil {
+		return nil, err
+	}
+	s, err := c.ownedSession(spec.Name.Session)
+	if err != nil {
+		return nil, err
+	}
+	if s.side == Receive {
+		for _, m := range spec.Cohort {
+			if m.Sequence != 0 {
+				return nil, fail(KindInvalid, what, "a receive side's cohort has no sequences")
+			}
+		}
+	} else if spec.Count > 0 {
+		return nil, fail(KindInvalid, what, "a count on the send side")
+	}
+	for _, m := range spec.Cohort {
+		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
+			return nil, fail(KindStale, what, "its cohort names "+m.String()+", which is gone")
+		}
+	}
+	g := c.regions[spec.Region]
+	switch {
+	case c.fatal != nil:
+		return nil, c.fatalError(what)
+	case c.refusesPiece(&spec):
+		return nil, fail(KindClosed, what, "admission is "+c.currentAdmission().String())
+	case s.outcome != outcome.Active:
+		return nil, fail(KindClosed, what, "its session is "+s.outcome.String())
+	case s.complete:
+		return nil, fail(KindClosed, what, "its session is complete")
+	case s.piece(spec.Name.Piece) != nil:
+		return nil, fail(KindReject, what, "the name is owned")
+	case !g.registered:
+		return nil, fail(KindRefused, what, "region "+g.id+" is not registered")
+	}
+	if err := g.mayHold(s.side); err != nil {
+		err.What = what
+		return nil, err
+	}
+	switch {
+	case c.counters.Owners >= c.cfg.Owners:
+		return nil, fail(KindCapacity, what, "the table of owners is full")
+	case c.outbox.waiting >= c.cfg.Outbox:
+		return nil, fail(KindCapacity, what, "the outbox is full")
+	case len(s.members)+len(spec.Cohort)+1 > maxMembers || len(s.pieces) >= maxMembers:
+		return nil, fail(KindCapacity, what, "its session is full")
+	}
+	return c.addOwner(s, g, &spec), nil
+}
+
+func (c *core) validatePiece(spec *PieceSpec) error {
+	bad := func(why string) error { return fail(KindInvalid, "piece "+spec.Name.String(), why) }
+	if err := spec.Name.Session.validate(); err != nil {
+		return err
+	}
+	switch {
+	case spec.Name.Piece == "":
+		return bad("its name is empty")
+	case len(spec.Cohort) == 0:
+		return bad("its cohort is empty")
+	case len(spec.Cohort) > MaxAccessors:
+		return bad("its cohort has more than 64 accessors")
+	case spec.Count < 0 || spec.Count > len(spec.Cohort):
+		return bad("its count is not between 1 and the number of candidates")
+	case c.regions[spec.Region] == nil:
+		return bad("region " + spec.Region + " is unknown")
+	}
+	for i, m := range spec.Cohort {
+		switch {
+		case m.Accessor == "" || m.Accessor == Local:
+			return bad("its cohort names an accessor \"" + string(m.Accessor) + "\"")
+		case m.Incarnation.IsZero():
+			return bad("its cohort names " + string(m.Accessor) + " without an incarnation")
+		}
+		for _, other := range spec.Cohort[:i] {
+			if other.Accessor == m.Accessor {
+				return bad("its cohort names " + string(m.Accessor) + " twice")
+			}
+		}
+	}
+	return nil
+}
+
+// refusesPiece judges admission for a piece: with the quarantine scope accessor
+// only those that name a remembered accessor are refused.
+func (c *core) refusesPiece(spec *PieceSpec) bool {
+	if c.refusesSessions() {
+		return true
+	}
+	for _, m := range spec.Cohort {
+		if _, doubted := c.doubted[m.Accessor]; doubted {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
+	n := len(spec.Cohort)
+	o := &owner{
+		session: s, name: spec.Name.Piece, kind: spec.Kind, first: c.sequence + 1,
+		gate: gate.Initial, outcome: outcome.Initial, need: n, hasLocal: spec.Local,
+	}
+	if spec.Count > 0 {
+		o.counted, o.need = true, spec.Count
+	}
+	total := n
+	if spec.Local {
+		total++
+	}
+	o.claims = make([]claimed, total)
+	if s.side == Send {
+		o.remote = make([]uint64, n)
+	}
+	for i := range o.claims {
+		m := Member{Accessor: Local, Incarnation: c.cfg.Incarnation}
+		if i < n {
+			m = spec.Cohort[i]
+		}
+		k := c.join(s, m.Accessor, m.Incarnation)
+		s.members[k].unfenced++
+		o.claims[i] = claimed{
+			since: c.now, member: uint16(k), state: claim.Initial, verdict: verdict.Initial, phase: operation.PhaseIdle,
+		}
+		if o.remote != nil && i < n {
+			o.remote[i] = m.Sequence
+		}
+	}
+	o.count[claim.Initial] = uint8(total)
+	c.sequence += uint64(total)
+	g.hold(o)
+	s.add(o)
+	s.open++
+	c.countUnsettled(s, false)
+	c.counters.Admitted++
+	c.counters.Owners++
+	c.touch(o)
+	names := make([]ClaimName, total)
+	for i := range names {
+		names[i] = o.claimName(c.cfg.Incarnation, i)
+	}
+	return names
+}

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import "github.com/kvxfer/kvxfer/gen/outcome"
+
+// cancel ends an attempt, whether it was admitted yet or not (contract §7).
+func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
+	if err := spec.validate(); err != nil {
+		return CancelResult{}, err
+	}
+	name := spec.Session
+	r := c.requests[name.Request]
+	if name.Attempt == 0 {
+		name.Attempt = 1
+		if r != nil && r.newest() > 0 {
+			name.Attempt = r.newest()
+		}
+	}
+	var a *attempt
+	if r != nil {
+		a = r.find(name.Attempt)
+	}
+	switch {
+	case a != nil && a.session != nil:
+		return c.cancelOwned(a.session, &spec), nil
+	case a != nil:
+		if a.side == Send || r.covers(name.Attempt) {
+			c.answerCancel(name, &spec, a.side)
+		}
+		return CancelResult{name, a.outcome, a.cause, a.origin, PhysicalRetired}, nil
+	case c.passed(name.Request) || r != nil && name.Attempt < r.newest() && !r.covers(name.Attempt):
+		c.answerCancel(name, &spec, 0)
+		return CancelResult{Session: name, Physical: PhysicalRetired}, nil
+	}
+	return c.cancelUnknown(name, &spec)
+}
+
+func (spec *CancelSpec) validate() error {
+	bad := func(why string) error { return fail(KindInvalid, "session "+spec.Session.String(), why) }
+	switch {
+	case spec.Session.Request.Endpoint == "":
+		return bad("its request has no endpoint")
+	case spec.Origin > FromPeer:
+		return bad("a cancel has origin local or peer")
+	case spec.From != (Member{}) && spec.Origin != FromPeer:
+		return bad("only a peer's cancel comes from a peer")
+	case spec.From != (Member{}) && (spec.From.Accessor == "" || spec.From.Accessor == Local):
+		return bad("it comes from no accessor")
+	case spec.FromSide != 0 && !spec.FromSide.IsValid():
+		return bad(spec.FromSide.String())
+	}
+	if spec.Origin == NoOrigin {
+		spec.Origin = FromLocal
+	}
+	spec.From.Sequence = 0
+	return nil
+}
+
+// fromReceiver reports whether the cancel is a receiver's, which is answered;
+// side is that of the session it names, 0 where there is none.
+func (spec *CancelSpec) fromReceiver(side Side) bool {
+	if spec.FromSide != 0 {
+		return spec.FromSide == Receive && side != Receive
+	}
+	return side != Receive
+}
+
+func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
+	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
+		m := &s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)]
+		m.flags |= cancelled | owesCancel
+		if s.outcome == outcome.Active {
+			m.flags |= endedSession
+		}
+	}
+	c.endSession(s, outcome.Cancel, CauseCancel, spec.Origin)
+	return CancelResult{s.name, s.outcome, s.cause, s.origin, s.physical(c.fatal != nil)}
+}
+
+// cancelUnknown leaves a tombstone for an attempt newer than any admitted; it
+// covers all later ones too, with the first origin.
+func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, error) {
+	if r := c.requests[name.Request]; r == nil || r.tombstone.from == 0 {
+		if c.counters.Tombstones >= c.cfg.Tombstones {
+			return CancelResult{}, fail(KindCapacity, "session "+name.String(), "the table of tombstones is full")
+		}
+		t := tombstone{from: name.Attempt, origin: spec.Origin}
+		if string(spec.From.Accessor) == name.Request.Endpoint {
+			t.life = spec.From.Incarnation
+		}
+		c.request(name.Request).tombstone = t
+		c.counters.Tombstones++
+	}
+	r := c.requests[name.Request]
+	r.tombstone.from = min(r.tombstone.from, name.Attempt)
+	for _, k := range c.kept.take(name.Request, func(k keptRequest) bool { return r.covers(k.session.Attempt) }) {
+		c.answerRequest(k.session, k.from)
+	}
+	c.answerCancel(name, spec, 0)
+	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}, nil
+}
+
+// failSession ends a session on the caller's word.
+func (c *core) failSession(name SessionName, reason Cause) error {
+	if reason == "" {
+		return fail(KindInvalid, "session "+name.String(), "fails without a reason")
+	}
+	s, err := c.ownedSession(name)
+	if err != nil {
+		return err
+	}
+	c.endSession(s, outcome.Fail, reason, FromLocal)
+	return nil
+}
+
+// failPiece ends a piece, and so its session, on the caller's word.
+func (c *core) failPiece(name PieceName, reason Cause) error {
+	if reason == "" {
+		return fail(KindInvalid, "piece "+name.String(), "fails without a reason")
+	}
+	o, err := c.ownedPiece(name)
+	if err != nil {
+		return err
+	}
+	c.failOwner(o, reason)
+	return nil
+}
+
+// complete says that no more pieces come (contract §5).
+func (c *core) complete(name SessionName) error {
+	s, err := c.ownedSession(name)
+	switch {
+	case err != nil:
+		return err
+	case s.outcome != outcome.Active || s.complete:
+		return nil
+	case len(s.pieces) == 0:
+		return fail(KindReject, "session "+name.String(), "has no piece")
+	case s.open > 0:
+		return fail(KindReject, "session "+name.String(), "has a piece whose gate is OPEN")
+	}
+	s.complete = true
+	c.touchSession(s)
+	c.succeedIfDone(s)
+	return nil
+}

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"slices"
+
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// close releases all owners of a session at once (contract §5).
+func (c *core) close(name SessionName) error {
+	if err := name.validate(); err != nil {
+		return err
+	}
+	s := c.owned(name)
+	what := "session " + name.String()
+	switch {
+	case s == nil && c.wasClosed(name):
+		return nil
+	case s == nil:
+		return fail(KindStale, what, "is not owned")
+	case c.fatal != nil:
+		return c.fatalError(what)
+	case s.outcome == outcome.Active:
+		return &Error{Kind: KindRefused, What: what, Why: "its outcome is ACTIVE", Retained: s.retained(nil)}
+	case s.unsettled > 0:
+		return &Error{Kind: KindRefused, What: what, Why: "is not drained", Retained: s.retained(nil)}
+	}
+	c.release(s)
+	return nil
+}
+
+// wasClosed reports whether that attempt was released, as far as it is remembered:
+// below the watermark everything that is not owned is over.
+func (c *core) wasClosed(name SessionName) bool {
+	if r := c.requests[name.Request]; r != nil {
+		if a := r.find(name.Attempt); a != nil {
+			return a.session == nil
+		}
+	}
+	return c.passed(name.Request)
+}
+
+// release gives back every owner of a settled session, each exactly once (I8):
+// afterwards nothing of it can be found.
+func (c *core) release(s *session) {
+	for _, o := range s.pieces {
+		o.region.release(o)
+		c.counters.Released++
+		c.counters.Owners--
+		c.log.add(&Released{c.log.stamp(c.now), o.pieceName(), o.region.id})
+	}
+	s.closed = true
+	c.deadlines.clear(s)
+	c.leave(s)
+	c.counters.Sessions--
+	r := c.requests[s.name.Request]
+	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome, cause: s.cause, origin: s.origin}
+	if c.passed(s.name.Request) && !r.holds() {
+		delete(c.requests, s.name.Request)
+	}
+	c.log.add(&SessionClosed{c.log.stamp(c.now), s.name})
+}
+
+// stop shuts the registry down, or says what it must keep (contract §7).
+func (c *core) stop() error {
+	if c.fatal != nil {
+		return c.fatalError("registry")
+	}
+	c.stopped = true
+	sessions := c.sessionsInOrder()
+	for _, s := range sessions {
+		if s.outcome == outcome.Active {
+			c.endSession(s, outcome.Cancel, CauseShutdown, FromLocal)
+		}
+	}
+	c.flush()
+	if c.unsettledOwners == 0 && c.outbox.waiting == 0 {
+		for _, s := range sessions {
+			c.release(s)
+		}
+		return nil
+	}
+	e := fail(KindRefused, "registry", "is not drained")
+	for _, s := range sessions {
+		e.Retained = s.retained(e.Retained)
+	}
+	e.Retained = c.outbox.retained(e.Retained)
+	return e
+}
+
+// sessionsInOrder returns the owned sessions in the order of admission.
+func (c *core) sessionsInOrder() []*session {
+	list := make([]*session, 0, c.counters.Sessions)
+	for _, r := range c.requests {
+		for i := range r.attempts {
+			if s := r.attempts[i].session; s != nil {
+				list = append(list, s)
+			}
+		}
+	}
+	slices.SortFunc(list, func(a, b *session) int {
+		if a.order < b.order {
+			return -1
+		}
+		return 1
+	})
+	return list
+}
+
+// retained appends what the session cannot prove.
+func (s *session) retained(list []Retained) []Retained {
+	for _, o := range s.pieces {
+		list = o.retained(list)
+	}
+	return list
+}
+
+var waitsFor = map[claim.State]string{
+	claim.Unpublished: "was not published and not withdrawn; cancel or complete the session",
+	claim.Published:   "may still touch the memory; its result, its acknowledgement or a fence frees it",
+	claim.InDoubt:     "may still touch the memory; late proof of its own operation or a fence frees it",
+}
+
+// retained appends what the owner cannot prove.
+func (o *owner) retained(list []Retained) []Retained {
+	r := Retained{Piece: o.pieceName(), Region: o.region.id}
+	for i := range o.claims {
+		if st := o.claims[i].state; !st.Reusable() {
+			r.Accessor, r.State, r.Why = o.member(i).peer.accessor, st, waitsFor[st]
+			list = append(list, r)
+		}
+	}
+	r.Accessor, r.State = "", 0
+	if o.gate == gate.Publishing {
+		r.Why = "its fan-out has not returned"
+		list = append(list, r)
+	}
+	if o.invalid {
+		r.Why = "contradictory evidence made it invalid; it is never released"
+		list = append(list, r)
+	}
+	return list
+}
+
+// retained appends the messages that wait.
+func (b *outbox) retained(list []Retained) []Retained {
+	names := make([]Accessor, 0, len(b.queues))
+	for a := range b.queues {
+		names = append(names, a)
+	}
+	slices.Sort(names)
+	for _, a := range names {
+		for n := b.queues[a].first; n != nil; n = n.next {
+			list = append(list, Retained{
+				Piece: PieceName{Session: n.out.Message.Session()}, Accessor: a, Why: n.out.Message.Label() + " waits for " + string(a),
+			})
+		}
+	}
+	return list
+}

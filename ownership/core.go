@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"time"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// core is the whole state of a registry and the composition of its machines:
+// bare, without a lock. The decisions are those of the generated packages; what
+// stands in core's files is how contract §4 to §8 puts them together.
+//
+// A call is begin, one of the actions, end. An action checks everything before
+// it changes anything; what it changes is noted by touch, and end settles the
+// consequences: clocks, messages, counters.
+type core struct {
+	cfg Config
+
+	now    time.Duration // time of the step that runs
+	latest time.Duration // latest time of any call
+	cause  Cause         // what a success that became impossible in this step is put down to
+	origin Origin        // of this step
+
+	log       effectLog
+	requests  map[RequestID]*request
+	endpoints map[string]*endpoint // creators of requests
+	regions   map[string]*region
+	peers     map[Accessor][]*peer
+	deadlines deadlines
+	outbox    outbox
+	kept      keptRequests
+	sequence  uint64 // of the last claim
+	admitted  uint64 // sessions, orders them
+
+	stopped    bool
+	fatal      *Containment
+	containDue bool
+	containErr error
+	doubted    map[Accessor]struct{} // remembered by the quarantine
+	admission  Admission             // as last reported
+
+	counters        Counters
+	unsettledOwners int
+	touchedOwners   []*owner
+	touchedSessions []*session
+}
+
+func (c *core) init(cfg Config) {
+	c.cfg = cfg
+	c.requests = make(map[RequestID]*request)
+	c.endpoints = make(map[string]*endpoint)
+	c.regions = make(map[string]*region)
+	c.peers = make(map[Accessor][]*peer)
+	c.doubted = make(map[Accessor]struct{})
+	c.outbox.init()
+	c.kept.init()
+	c.admission = AdmissionOpen
+}
+
+// begin judges what lies before the call.
+func (c *core) begin(at time.Duration) {
+	c.latest = max(c.latest, at)
+	c.judge(at)
+	c.now, c.origin, c.cause = at, FromLocal, CauseFailed
+}
+
+// end settles the consequences of the call and returns its effects.
+func (c *core) end(err error) (Effects, error) {
+	c.flush()
+	if now := c.currentAdmission(); now != c.admission {
+		e := &AdmissionChanged{Stamp: c.log.stamp(c.now), From: c.admission, To: now}
+		c.admission = now
+		c.log.add(e)
+	}
+	if KindOf(err) == KindStale {
+		c.counters.Stale++
+	}
+	return c.log.take(), err
+}
+
+// takeContainment returns what to hand to Config.Contain, once.
+func (c *core) takeContainment() *Containment {
+	if !c.containDue {
+		return nil
+	}
+	c.containDue = false
+	c.counters.Contained++
+	return c.fatal
+}
+
+// owned returns the session of that name, nil unless it is owned.
+func (c *core) owned(name SessionName) *session {
+	if r := c.requests[name.Request]; r != nil {
+		if a := r.find(name.Attempt); a != nil {
+			return a.session
+		}
+	}
+	return nil
+}
+
+// ownedSession is owned with the error of a name that is not.
+func (c *core) ownedSession(name SessionName) (*session, error) {
+	if s := c.owned(name); s != nil {
+		return s, nil
+	}
+	return nil, fail(KindStale, "session "+name.String(), "is not owned")
+}
+
+// ownedPiece finds the owner of that name.
+func (c *core) ownedPiece(name PieceName) (*owner, error) {
+	s, err := c.ownedSession(name.Session)
+	if err != nil {
+		return nil, err
+	}
+	if o := s.piece(name.Piece); o != nil {
+		return o, nil
+	}
+	return nil, fail(KindStale, "piece "+name.String(), "is not owned")
+}
+
+func (c *core) touch(o *owner) {
+	if !o.touched {
+		o.touched = true
+		c.touchedOwners = append(c.touchedOwners, o)
+	}
+	c.touchSession(o.session)
+}
+
+func (c *core) touchSession(s *session) {
+	if !s.touched {
+		s.touched = true
+		c.touchedSessions = append(c.touchedSessions, s)
+	}
+}
+
+// flush settles the consequences for everything that was touched.
+func (c *core) flush() {
+	for _, o := range c.touchedOwners {
+		o.touched = false
+		if now := o.isSettled(); now != o.settled {
+			o.settled = now
+			c.countUnsettled(o.session, now)
+		}
+	}
+	for _, s := range c.touchedSessions {
+		s.touched = false
+		c.settle(s)
+	}
+	clear(c.touchedOwners)
+	clear(c.touchedSessions)
+	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
+}
+
+func (c *core) countUnsettled(s *session, settled bool) {
+	d := 1
+	if settled {
+		d = -1
+	}
+	s.unsettled += d
+	c.unsettledOwners += d
+}
+
+// settle brings a session's clock, messages and settled flag up to date.
+func (c *core) settle(s *session) {
+	was := s.settled
+	s.settled = s.outcome.Terminal() && s.unsettled == 0
+	c.drain(s, was)
+	switch {
+	case s.settled && !was:
+		c.log.add(&SessionSettled{c.log.stamp(c.now), s.name})
+	case was && !s.settled:
+		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
+		c.takeBack(s)
+	}
+	c.tell(s)
+	c.schedule(s)
+}
+
+func (c *core) currentAdmission() Admission {
+	switch {
+	case c.fatal != nil:
+		return AdmissionFatal
+	case c.stopped:
+		return AdmissionClosed
+	case len(c.doubted) > 0:
+		return AdmissionQuarantined
+	}
+	return AdmissionOpen
+}
+
+// answerOf offers an answer to the outcome of a session or piece: the first wins (I3).
+func answerOf(was outcome.State, e outcome.Event) (outcome.State, bool) {
+	now, _ := outcome.Next(was, e)
+	return now, now != was
+}

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"time"
+
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
+)
+
+// effectLog collects the effects of one call. The frequent ones come out of
+// slabs, so that a call costs a fraction of an allocation.
+type effectLog struct {
+	seq     uint64
+	pending []Effect // scratch of the call that runs
+
+	lists  slab[Effect]
+	claims slab[ClaimMoved]
+	gates  slab[GateMoved]
+}
+
+func (l *effectLog) stamp(at time.Duration) Stamp {
+	l.seq++
+	return Stamp{l.seq, at}
+}
+
+func (l *effectLog) add(e Effect) { l.pending = append(l.pending, e) }
+
+func (l *effectLog) claimMoved(at time.Duration, name ClaimName, e claim.Event, from, to claim.State) {
+	m := &l.claims.take(1)[0]
+	*m = ClaimMoved{l.stamp(at), name, e, from, to}
+	l.add(m)
+}
+
+func (l *effectLog) gateMoved(at time.Duration, name PieceName, from, to gate.State) {
+	m := &l.gates.take(1)[0]
+	*m = GateMoved{l.stamp(at), name, from, to}
+	l.add(m)
+}
+
+// take returns what was collected, in a slice of the caller's own.
+func (l *effectLog) take() Effects {
+	if len(l.pending) == 0 {
+		return nil
+	}
+	out := l.lists.take(len(l.pending))
+	copy(out, l.pending)
+	clear(l.pending)
+	l.pending = l.pending[:0]
+	return out
+}
+
+// slabSize is small enough that one effect which somebody keeps does not hold much.
+const slabSize = 64
+
+type slab[T any] struct{ free []T }
+
+func (s *slab[T]) take(n int) []T {
+	if len(s.free) < n {
+		s.free = make([]T, max(n, slabSize))
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	return out
+}

@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"github.com/kvxfer/kvxfer/fsm"
+	"github.com/kvxfer/kvxfer/gen/claim"
+)
+
+// lives returns the known lives of an accessor: one, or all where life is zero.
+func (c *core) lives(a Accessor, life Incarnation) []*peer {
+	var out []*peer
+	for _, p := range c.peers[a] {
+		if life.IsZero() || p.incarnation == life {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// fence ends the names of the claims that the scope reaches, and is proof for
+// them (contract §3). All names end before anything follows from one of them.
+func (c *core) fence(e *evidence) error {
+	a, life := e.from.Accessor, e.from.Incarnation
+	if a == "" || !e.scope.IsValid() {
+		return fail(KindInvalid, "fence of "+string(a), e.scope.String())
+	}
+	lives := c.lives(a, life)
+	reaches := func(s *session) bool {
+		if a == Local {
+			return e.scope != Passive
+		}
+		return e.scope.reaches(s.side)
+	}
+	for _, p := range lives {
+		c.eachClaim(p, reaches, c.endName)
+		p.endVisits(reaches)
+	}
+	if a != Local {
+		c.discard(a, life, e.scope)
+		if e.scope.reaches(Send) {
+			c.kept.takeFrom(func(m Member) bool { return m.Accessor == a && (life.IsZero() || m.Incarnation == life) })
+		}
+		if e.scope == All {
+			c.retireTombstones(a, life)
+		}
+	}
+	for _, p := range lives {
+		c.eachClaim(p, reaches, func(o *owner, i int) {
+			if c.offer(o, i, claim.Fence) == fsm.Moved {
+				c.react(o)
+			}
+		})
+	}
+	c.strikeOut(a)
+	return nil
+}
+
+// eachClaim visits a peer's claims in the sessions that match, in the order of
+// admission.
+func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner, i int)) {
+	for _, s := range p.sessions {
+		if s.closed || !match(s) {
+			continue
+		}
+		k, _ := s.memberOf(p.member())
+		for _, o := range s.pieces {
+			for i := range o.claims {
+				if int(o.claims[i].member) == k {
+					visit(o, i)
+				}
+			}
+		}
+	}
+}
+
+// endVisits forgets what a peer asked for in the sessions that match: a later
+// request or cancel is its next life's.
+func (p *peer) endVisits(match func(*session) bool) {
+	for _, s := range p.sessions {
+		if s.closed || !match(s) {
+			continue
+		}
+		k, _ := s.memberOf(p.member())
+		s.members[k].flags &^= requested | owesRequest | owesCancel
+	}
+}
+
+// endName makes later evidence of claim i stale.
+func (c *core) endName(o *owner, i int) {
+	if cl := &o.claims[i]; !cl.fenced {
+		cl.fenced = true
+		o.member(i).unfenced--
+	}
+}
+
+// strikeOut lifts the quarantine of an accessor, unless one of its claims is
+// still in doubt: the fence did not reach it.
+func (c *core) strikeOut(a Accessor) {
+	for _, p := range c.peers[a] {
+		if p.doubts > 0 {
+			return
+		}
+	}
+	delete(c.doubted, a)
+}
+
+// gone is doubt to the live claims of a life that is known to have ended.
+func (c *core) gone(e *evidence) error {
+	if e.from.Accessor == "" || e.from.Accessor == Local {
+		return fail(KindInvalid, "accessor "+string(e.from.Accessor), "cannot be gone")
+	}
+	for _, p := range c.lives(e.from.Accessor, e.from.Incarnation) {
+		p.gone = true
+		c.eachClaim(p, func(*session) bool { return true }, func(o *owner, i int) {
+			if o.claims[i].state.Live() && c.offer(o, i, claim.Doubt) == fsm.Moved {
+				c.react(o)
+			}
+		})
+	}
+	return nil
+}
+
+// reopen lifts the quarantine on an operator's word.
+func (c *core) reopen() error {
+	switch {
+	case c.fatal != nil:
+		return c.fatalError("registry")
+	case c.stopped:
+		return fail(KindClosed, "registry", "was stopped")
+	}
+	clear(c.doubted)
+	return nil
+}

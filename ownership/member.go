@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import "slices"
+
+// peer is one life of an accessor, with the sessions that name it. The own
+// scatter and gather are the peer named Local.
+type peer struct {
+	accessor    Accessor
+	incarnation Incarnation
+	gone        bool // reports and acknowledgements of it are stale
+	doubts      int  // claims IN_DOUBT
+	sessions    []*session
+	dead        int // of sessions: closed ones
+}
+
+func (p *peer) local() bool { return p.accessor == Local }
+
+func (p *peer) member() Member { return Member{Accessor: p.accessor, Incarnation: p.incarnation} }
+
+// member is a peer's part in one session.
+type member struct {
+	peer       *peer
+	live       uint16 // claims PUBLISHED or IN_DOUBT
+	publishing uint16 // gates with a claim of it
+	unfenced   uint16 // claims
+	flags      memberFlags
+}
+
+type memberFlags uint8
+
+const (
+	told         memberFlags = 1 << iota // CANCEL_SESSION was queued for it
+	cancelled                            // it sent a CANCEL_SESSION itself
+	requested                            // its REQUEST_DATA has arrived
+	quiesced                             // SESSION_QUIESCED was queued for it, and not taken back
+	owesRequest                          // its REQUEST_DATA is to be answered once settled
+	owesCancel                           // its CANCEL_SESSION is to be answered once settled
+	endedSession                         // its CANCEL_SESSION ended the session
+)
+
+func (m *member) has(f memberFlags) bool { return m.flags&f != 0 }
+
+// maxMembers bounds the accessors of a session, and its pieces, so that claims
+// and members stay small.
+const maxMembers = 1<<16 - 1
+
+// knownPeer returns the record of that life, nil if no session names it.
+func (c *core) knownPeer(a Accessor, i Incarnation) *peer {
+	for _, p := range c.peers[a] {
+		if p.incarnation == i {
+			return p
+		}
+	}
+	return nil
+}
+
+// join makes a life of an accessor a member of a session and returns its index.
+func (c *core) join(s *session, a Accessor, i Incarnation) int {
+	for k := range s.members {
+		if p := s.members[k].peer; p.incarnation == i && p.accessor == a {
+			return k
+		}
+	}
+	p := c.knownPeer(a, i)
+	if p == nil {
+		p = &peer{accessor: a, incarnation: i}
+		c.peers[a] = append(c.peers[a], p)
+	}
+	p.sessions = append(p.sessions, s)
+	s.members = append(s.members, member{peer: p})
+	return len(s.members) - 1
+}
+
+// leave forgets a closed session in all of its members' records. The lists are
+// compacted when half of them is dead, so that leaving is cheap however long they are.
+func (c *core) leave(s *session) {
+	for k := range s.members {
+		p := s.members[k].peer
+		p.dead++
+		if 2*p.dead < len(p.sessions) {
+			continue
+		}
+		p.sessions = slices.DeleteFunc(p.sessions, func(s *session) bool { return s.closed })
+		p.dead = 0
+		if len(p.sessions) == 0 {
+			c.forget(p)
+		}
+	}
+}
+
+func (c *core) forget(p *peer) {
+	list := slices.DeleteFunc(c.peers[p.accessor], func(q *peer) bool { return q == p })
+	if len(list) == 0 {
+		delete(c.peers, p.accessor)
+		return
+	}
+	c.peers[p.accessor] = list
+}

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// Session returns the state of a session, and whether it is owned.
+func (r *Registry) Session(name SessionName) (SessionState, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.core.owned(name)
+	if s == nil {
+		return SessionState{}, false
+	}
+	return r.core.sessionState(s), true
+}
+
+// Admission returns what is taken in now.
+func (r *Registry) Admission() Admission {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.core.currentAdmission()
+}
+
+// Counters returns the totals.
+func (r *Registry) Counters() Counters {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.core.count()
+}
+
+// Snapshot returns everything that is owned. It takes time in proportion to
+// that, under the registry's lock.
+func (r *Registry) Snapshot() Snapshot {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.core.snapshot()
+}
+
+func (c *core) count() Counters {
+	n := c.counters
+	n.Retained = c.unsettledOwners
+	if c.fatal != nil {
+		n.Retained = n.Owners
+	}
+	n.Outbox, n.Requests = c.outbox.waiting, c.kept.n
+	return n
+}
+
+func (c *core) snapshot() Snapshot {
+	s := Snapshot{
+		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal != nil, ContainErr: c.containErr, Counters: c.count(),
+		Doubted: slices.Sorted(maps.Keys(c.doubted)),
+	}
+	if c.fatal != nil {
+		f := *c.fatal
+		f.Retained = slices.Clone(f.Retained)
+		s.Containment = &f
+	}
+	for _, owned := range c.sessionsInOrder() {
+		s.Sessions = append(s.Sessions, c.sessionState(owned))
+	}
+	slices.SortFunc(s.Sessions, func(a, b SessionState) int { return compareSessions(a.Name, b.Name) })
+	for _, g := range c.regions {
+		s.Regions = append(s.Regions, g.state())
+	}
+	slices.SortFunc(s.Regions, func(a, b RegionState) int { return strings.Compare(a.ID, b.ID) })
+	return s
+}
+
+func (c *core) sessionState(s *session) SessionState {
+	st := SessionState{
+		Name: s.name, Side: s.side, Outcome: s.outcome, Cause: s.cause, Origin: s.origin,
+		Physical: s.physical(c.fatal != nil), Complete: s.complete, Settled: s.settled,
+		Armed: s.armed, Expires: s.expires, Draining: s.draining,
+	}
+	if s.draining {
+		st.DrainStart, st.Deadline = s.start, s.graceEnds()
+	}
+	for _, o := range s.pieces {
+		st.Pieces = append(st.Pieces, c.pieceState(o))
+	}
+	return st
+}
+
+func (c *core) pieceState(o *owner) PieceState {
+	st := PieceState{
+		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate, Outcome: o.outcome,
+		Invalid: o.invalid, Drained: o.isSettled() && c.fatal == nil, Selected: o.selected,
+	}
+	if o.outcome == outcome.Failed || o.outcome == outcome.Cancelled {
+		st.Cause, st.Origin = o.session.cause, o.session.origin
+	}
+	if o.counted {
+		st.Count = o.need
+	}
+	for i := range o.cohort() {
+		st.Claims = append(st.Claims, c.claimState(o, i))
+	}
+	if o.hasLocal {
+		l := c.claimState(o, o.size())
+		st.Local = &l
+	}
+	return st
+}
+
+func (c *core) claimState(o *owner, i int) ClaimState {
+	cl := &o.claims[i]
+	return ClaimState{
+		Name: o.claimName(c.cfg.Incarnation, i), State: cl.state, Verdict: cl.verdict, Counts: cl.counts(),
+		Fenced: cl.fenced, Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by,
+	}
+}

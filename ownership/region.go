@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"slices"
+	"strings"
+)
+
+// region is memory that owners hold (contract §7). Neither generation changes
+// while it is held.
+type region struct {
+	id           string
+	len          uint64
+	allocation   uint64
+	registration uint64
+	registered   bool
+	owners       []*owner
+}
+
+// mayHold refuses a region that another owner holds; send owners share.
+func (g *region) mayHold(side Side) *Error {
+	if len(g.owners) == 0 || side == Send && g.owners[0].session.side == Send {
+		return nil
+	}
+	return g.held("is held by another owner")
+}
+
+func (g *region) held(why string) *Error {
+	e := fail(KindRefused, "region "+g.id, why)
+	for _, o := range g.owners {
+		e.Retained = o.retained(e.Retained)
+		if len(e.Retained) == 0 || e.Retained[len(e.Retained)-1].Piece != o.pieceName() {
+			e.Retained = append(e.Retained, Retained{Piece: o.pieceName(), Region: g.id, Why: "drained, but its session is not closed"})
+		}
+	}
+	return e
+}
+
+func (g *region) hold(o *owner) {
+	o.region, o.slot = g, len(g.owners)
+	g.owners = append(g.owners, o)
+}
+
+func (g *region) release(o *owner) {
+	last := len(g.owners) - 1
+	g.owners[o.slot] = g.owners[last]
+	g.owners[o.slot].slot = o.slot
+	g.owners[last] = nil
+	g.owners = g.owners[:last]
+}
+
+func (g *region) state() RegionState {
+	st := RegionState{ID: g.id, Len: g.len, Allocation: g.allocation, Registration: g.registration, Registered: g.registered}
+	for _, o := range g.owners {
+		st.Owners = append(st.Owners, o.pieceName())
+	}
+	slices.SortFunc(st.Owners, func(a, b PieceName) int { return strings.Compare(a.String(), b.String()) })
+	return st
+}
+
+// addRegion declares a region, or registers a deregistered one again.
+func (c *core) addRegion(spec RegionSpec) error {
+	if spec.ID == "" {
+		return fail(KindInvalid, "region", "its id is empty")
+	}
+	g := c.regions[spec.ID]
+	switch {
+	case g == nil:
+		c.regions[spec.ID] = &region{id: spec.ID, len: spec.Len, allocation: 1, registration: 1, registered: true}
+	case g.registered:
+		return fail(KindReject, "region "+spec.ID, "is registered")
+	default:
+		g.registered, g.len = true, spec.Len
+	}
+	return nil
+}
+
+func (c *core) knownRegion(id string) (*region, error) {
+	if g := c.regions[id]; g != nil {
+		return g, nil
+	}
+	return nil, fail(KindInvalid, "region "+id, "is unknown")
+}
+
+// reuse hands the region to somebody else: ownership alone decides.
+func (c *core) reuse(id string) error {
+	g, err := c.knownRegion(id)
+	if err != nil {
+		return err
+	}
+	if len(g.owners) > 0 {
+		return g.held("is owned")
+	}
+	g.allocation++
+	return nil
+}
+
+func (c *core) deregister(id string) error {
+	g, err := c.knownRegion(id)
+	switch {
+	case err != nil:
+		return err
+	case c.fatal != nil:
+		return c.fatalError("region " + id)
+	case len(g.owners) > 0:
+		return g.held("is owned")
+	case !g.registered:
+		return fail(KindReject, "region "+id, "is not registered")
+	}
+	g.registered = false
+	g.registration++
+	return nil
+}
+
+func (c *core) removeRegion(id string) error {
+	g, err := c.knownRegion(id)
+	switch {
+	case err != nil:
+		return err
+	case c.fatal != nil:
+		return c.fatalError("region " + id)
+	case len(g.owners) > 0:
+		return g.held("is owned")
+	}
+	delete(c.regions, id)
+	return nil
+}

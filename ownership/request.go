@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"slices"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// request is what is known of a request id: its admitted attempts with their
+// outcomes, and what was cancelled before it was admitted. It is kept until the
+// watermark of its creator passes it (contract §5, §7).
+type request struct {
+	attempts  []attempt // ascending
+	tombstone tombstone
+}
+
+// attempt is one admitted attempt; session is nil once it is closed, and only
+// then outcome, cause and origin are those to read.
+type attempt struct {
+	number  uint32
+	side    Side
+	outcome outcome.State
+	origin  Origin
+	cause   Cause
+	session *session
+}
+
+// tombstone cancels an attempt that was not admitted yet, and all later ones.
+type tombstone struct {
+	from   uint32 // 0: there is none
+	origin Origin // the first one
+	// life of the request's creator, where it asked by itself: fencing it
+	// retires the tombstone. Zero where somebody else asked.
+	life Incarnation
+}
+
+func (r *request) covers(attempt uint32) bool {
+	return r.tombstone.from != 0 && attempt >= r.tombstone.from
+}
+
+func (r *request) find(number uint32) *attempt {
+	for i := len(r.attempts) - 1; i >= 0; i-- {
+		if r.attempts[i].number == number {
+			return &r.attempts[i]
+		}
+	}
+	return nil
+}
+
+// newest returns the newest admitted attempt, 0 if there is none.
+func (r *request) newest() uint32 {
+	if len(r.attempts) == 0 {
+		return 0
+	}
+	return r.attempts[len(r.attempts)-1].number
+}
+
+// put records an admitted attempt, in place of a closed one of that number.
+func (r *request) put(a attempt) {
+	i, known := slices.BinarySearchFunc(r.attempts, a.number, func(x attempt, n uint32) int { return int(x.number) - int(n) })
+	if known {
+		r.attempts[i] = a
+		return
+	}
+	r.attempts = slices.Insert(r.attempts, i, a)
+}
+
+// mayAdmit judges the name of a new session against the earlier attempts.
+func (r *request) mayAdmit(name SessionName, covered bool) error {
+	what := "session " + name.String()
+	a := r.find(name.Attempt)
+	switch {
+	case a != nil && a.session != nil:
+		return fail(KindReject, what, "the name is owned")
+	case covered:
+	case a != nil:
+		return fail(KindReject, what, "the name was used and closed")
+	case name.Attempt < r.newest():
+		return fail(KindReject, what, "a later attempt was admitted")
+	}
+	for i := range r.attempts {
+		if s := r.attempts[i].session; s != nil && s.outcome == outcome.Active {
+			return fail(KindRefused, what, "attempt "+s.name.String()+" is ACTIVE")
+		}
+	}
+	return nil
+}
+
+// holds reports whether any attempt is still owned.
+func (r *request) holds() bool {
+	return slices.ContainsFunc(r.attempts, func(a attempt) bool { return a.session != nil })
+}
+
+// endpoint is what is known of a creator of requests.
+type endpoint struct {
+	watermark uint64 // ids below it are over for good
+	ids       minHeap
+}
+
+// passed reports whether the watermark is above the request.
+func (c *core) passed(r RequestID) bool {
+	e := c.endpoints[r.Endpoint]
+	return e != nil && r.Number < e.watermark
+}
+
+// request returns the record of a request, a new one if there is none.
+func (c *core) request(id RequestID) *request {
+	if r := c.requests[id]; r != nil {
+		return r
+	}
+	r := &request{}
+	c.requests[id] = r
+	c.endpoint(id.Endpoint).ids.push(id.Number)
+	return r
+}
+
+func (c *core) endpoint(name string) *endpoint {
+	e := c.endpoints[name]
+	if e == nil {
+		e = &endpoint{}
+		c.endpoints[name] = e
+	}
+	return e
+}
+
+// setWatermark retires what is below: tombstones, and the records of requests
+// that hold nothing. Kept requests for data below it are answered.
+func (c *core) setWatermark(name string, below uint64) error {
+	switch {
+	case name == "":
+		return fail(KindInvalid, "watermark", "its endpoint is empty")
+	case c.fatal != nil:
+		return c.fatalError("watermark of " + name)
+	}
+	e := c.endpoint(name)
+	if below <= e.watermark {
+		return nil
+	}
+	e.watermark = below
+	for len(e.ids) > 0 && e.ids[0] < below {
+		id := RequestID{name, e.ids.pop()}
+		c.dropTombstone(id)
+		if r := c.requests[id]; r != nil && !r.holds() {
+			delete(c.requests, id)
+		}
+	}
+	for _, k := range c.kept.takeBelow(name, below) {
+		c.answerRequest(k.session, k.from)
+	}
+	return nil
+}
+
+// dropTombstone retires a tombstone, and its record where that is all it held.
+func (c *core) dropTombstone(id RequestID) {
+	r := c.requests[id]
+	if r == nil || r.tombstone.from == 0 {
+		return
+	}
+	r.tombstone = tombstone{}
+	c.counters.Tombstones--
+	if len(r.attempts) == 0 {
+		delete(c.requests, id)
+	}
+}
+
+// retireTombstones drops the tombstones of a creator whose life was fenced.
+func (c *core) retireTombstones(a Accessor, life Incarnation) {
+	e := c.endpoints[string(a)]
+	if e == nil {
+		return
+	}
+	for _, n := range e.ids {
+		id := RequestID{string(a), n}
+		if r := c.requests[id]; r != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
+			c.dropTombstone(id)
+		}
+	}
+}
+
+// minHeap is a heap of numbers; one that was pushed twice comes out twice.
+type minHeap []uint64
+
+func (h *minHeap) push(n uint64) {
+	*h = append(*h, n)
+	for i := len(*h) - 1; i > 0; {
+		up := (i - 1) / 2
+		if (*h)[up] <= (*h)[i] {
+			return
+		}
+		(*h)[up], (*h)[i] = (*h)[i], (*h)[up]
+		i = up
+	}
+}
+
+func (h *minHeap) pop() uint64 {
+	old := *h
+	n, last := old[0], len(old)-1
+	old[0] = old[last]
+	*h = old[:last]
+	for i := 0; ; {
+		least := i
+		for _, k := range [2]int{2*i + 1, 2*i + 2} {
+			if k < last && old[k] < old[least] {
+				least = k
+			}
+		}
+		if least == i {
+			return n
+		}
+		old[i], old[least] = old[least], old[i]
+		i = least
+	}
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"time"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// session is all pieces of one attempt of one request on one side (contract §5).
+// Bare: core serialises.
+type session struct {
+	name    SessionName
+	order   uint64 // of admission
+	side    Side
+	outcome outcome.State
+	cause   Cause
+	origin  Origin
+
+	complete bool
+	closed   bool
+	settled  bool // as of the last flush
+	touched  bool
+	trigger  bool // something in this step starts a drain (contract §6)
+	cancels  bool // send side: it has ended just now and its peers are to be told
+
+	armed    bool // the request clock has a start
+	draining bool // the drain has a start
+	timeout  time.Duration
+	grace    time.Duration
+	expires  time.Duration // of the request clock, once armed
+	start    time.Duration // of the drain, once draining
+	deadline deadline
+
+	pieces  []*owner
+	byName  map[string]*owner // only with many pieces
+	members []member
+
+	unsettled int // pieces
+	open      int // gates
+	succeeded int // pieces
+}
+
+// manyPieces is from how many pieces on a map is worth its memory.
+const manyPieces = 16
+
+// piece returns the owner of that name, nil if there is none.
+func (s *session) piece(name string) *owner {
+	if s.byName != nil {
+		return s.byName[name]
+	}
+	for _, o := range s.pieces {
+		if o.name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+func (s *session) add(o *owner) {
+	s.pieces = append(s.pieces, o)
+	switch {
+	case s.byName != nil:
+		s.byName[o.name] = o
+	case len(s.pieces) >= manyPieces:
+		s.byName = make(map[string]*owner, 2*manyPieces)
+		for _, o := range s.pieces {
+			s.byName[o.name] = o
+		}
+	}
+}
+
+// graceEnds returns the deadline of the drain; draining is true.
+func (s *session) graceEnds() time.Duration { return later(s.start, s.grace) }
+
+// failed reports whether the session is FAILED or CANCELLED.
+func (s *session) failed() bool {
+	return s.outcome == outcome.Failed || s.outcome == outcome.Cancelled
+}
+
+// physical answers whether the session's memory may be reused (contract §7).
+func (s *session) physical(fatal bool) Physical {
+	all := true
+	for _, o := range s.pieces {
+		if o.invalid || o.count[inDoubt] > 0 {
+			return PhysicalInDoubt
+		}
+		all = all && o.isSettled() && !fatal
+	}
+	if all {
+		return PhysicalRetired
+	}
+	return PhysicalDraining
+}
+
+// endSession gives the session its answer, if it has none, and brings it to
+// every piece that is still ACTIVE (contract §5). Later answers are counted.
+func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origin) {
+	if e != outcome.Succeed {
+		s.trigger = true
+	}
+	c.touchSession(s)
+	now, moved := answerOf(s.outcome, e)
+	if !moved {
+		c.counters.LaterCauses++
+		return
+	}
+	s.outcome = now
+	if e != outcome.Succeed {
+		s.cause, s.origin = cause, origin
+		s.cancels = s.side == Send
+	}
+	for _, o := range s.pieces {
+		if o.outcome == outcome.Active {
+			c.endPiece(o, e)
+		}
+		c.abort(o)
+	}
+	c.log.add(&SessionEnded{c.log.stamp(c.now), s.name, s.outcome, s.cause, s.origin})
+}
+
+// endPiece gives a piece its answer. Cause and origin are the session's: a
+// piece that fails fails its session.
+func (c *core) endPiece(o *owner, e outcome.Event) {
+	o.outcome, _ = answerOf(o.outcome, e)
+	s := o.session
+	if e == outcome.Succeed {
+		s.succeeded++
+	}
+	c.touch(o)
+	ended := &PieceEnded{Stamp: c.log.stamp(c.now), Piece: o.pieceName(), Outcome: o.outcome}
+	if e != outcome.Succeed {
+		ended.Cause, ended.Origin = s.cause, s.origin
+	}
+	c.log.add(ended)
+}
+
+// succeedIfDone commits the session's success (contract §5).
+func (c *core) succeedIfDone(s *session) {
+	if s.outcome == outcome.Active && s.complete && s.succeeded == len(s.pieces) {
+		c.endSession(s, outcome.Succeed, "", NoOrigin)
+	}
+}

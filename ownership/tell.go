@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// reportMove queues the RESULT of a sender's claim that moved (contract §8). A
+// claim that was never sealed gives none, nor does an invalid owner: the
+// silence is a live claim at the peer. Nothing goes out under a fenced name.
+func (c *core) reportMove(o *owner, i int, from, to claim.State) {
+	var e Evidence
+	switch {
+	case o.invalid || o.claims[i].fenced:
+		return
+	case to == claim.InDoubt:
+		e = InDoubt
+	case from == claim.Published && to == claim.Drained:
+		e = OK
+	case from == claim.Published && to == claim.SafeUnpublished:
+		e = Failed
+	case from == claim.InDoubt && o.claims[i].by == claim.Settle:
+		e = FailedQuiesced
+	default:
+		return
+	}
+	p := o.member(i).peer
+	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, o.remote[i]}
+	c.queue(p.member(), Send, &Result{name, e})
+}
+
+// tell queues what a session's state says to its peers, after each step.
+func (c *core) tell(s *session) {
+	if s.side == Receive {
+		if s.failed() {
+			c.tellSenders(s)
+		}
+		return
+	}
+	if s.cancels {
+		s.cancels = false
+		c.tellReceivers(s)
+	}
+	if s.settled {
+		c.tellSettled(s)
+	}
+}
+
+// tellSenders: once for a session and accessor, while its claim is live and not
+// fenced, and no gate with it is PUBLISHING. A fenced claim is never live.
+func (c *core) tellSenders(s *session) {
+	for k := range s.members {
+		m := &s.members[k]
+		if m.live == 0 || m.has(told) || m.peer.local() || s.busyWith(m.peer.accessor) {
+			continue
+		}
+		m.flags |= told
+		c.queue(m.peer.member(), Receive, &CancelSession{s.name, Receive})
+	}
+}
+
+// busyWith reports whether a gate with the accessor is PUBLISHING, or whether it
+// was told under the name of another life.
+func (s *session) busyWith(a Accessor) bool {
+	for k := range s.members {
+		if m := &s.members[k]; m.peer.accessor == a && (m.publishing > 0 || m.has(told)) {
+			return true
+		}
+	}
+	return false
+}
+
+// concerned reports whether a sender tells the member of its session's end.
+func (m *member) concerned() bool {
+	return !m.peer.local() && (m.unfenced > 0 || m.has(requested))
+}
+
+// tellReceivers: at the end of a session, to all concerned but the peer that
+// ended it.
+func (c *core) tellReceivers(s *session) {
+	for k := range s.members {
+		if m := &s.members[k]; m.concerned() && !m.has(told|endedSession) {
+			c.sendCancel(s, m)
+		}
+	}
+}
+
+func (c *core) sendCancel(s *session, m *member) {
+	m.flags |= told
+	c.queue(m.peer.member(), Send, &CancelSession{s.name, Send})
+}
+
+// tellSettled: once a sender's session holds nothing and never will. A success
+// is no news but to a peer that cancelled.
+func (c *core) tellSettled(s *session) {
+	for k := range s.members {
+		m := &s.members[k]
+		owes := m.has(owesCancel)
+		if s.failed() {
+			owes = owes || m.has(owesRequest) || m.concerned() && !m.has(quiesced)
+		}
+		if owes {
+			if m.has(owesRequest) && !m.has(told|cancelled) && s.failed() {
+				c.sendCancel(s, m)
+			}
+			c.sendQuiesced(s.name, m.peer.member())
+			m.flags |= quiesced
+		}
+		m.flags &^= owesCancel | owesRequest
+	}
+}
+
+// sendQuiesced queues a SESSION_QUIESCED unless one waits already.
+func (c *core) sendQuiesced(name SessionName, to Member) {
+	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor}]; !waits {
+		c.queue(to, Send, &SessionQuiesced{name})
+	}
+}
+
+// takeBack takes the SESSION_QUIESCED back that have not left, when the session
+// stops being settled; they are queued again when it is.
+func (c *core) takeBack(s *session) {
+	if s.side != Send {
+		return
+	}
+	for k := range s.members {
+		m := &s.members[k]
+		n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor}]
+		if n == nil || n.out.To.Incarnation != m.peer.incarnation {
+			continue
+		}
+		c.unqueue(n)
+		m.flags = m.flags&^quiesced | owesCancel
+	}
+}
+
+// answerRequest answers REQUEST_DATA for an attempt that holds nothing here and
+// never will.
+func (c *core) answerRequest(name SessionName, to Member) {
+	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor}]; waits {
+		return
+	}
+	c.queue(to, Send, &CancelSession{name, Send})
+	c.sendQuiesced(name, to)
+}
+
+// answerCancel answers a receiver's CANCEL_SESSION for such an attempt.
+func (c *core) answerCancel(name SessionName, spec *CancelSpec, side Side) {
+	if spec.From != (Member{}) && spec.fromReceiver(side) {
+		c.sendQuiesced(name, spec.From)
+	}
+}
+
+// answerOlder answers the kept requests for attempts that will never be
+// admitted now that a later one was.
+func (c *core) answerOlder(name SessionName) {
+	if c.kept.n == 0 {
+		return
+	}
+	older := func(k keptRequest) bool { return k.session.Attempt < name.Attempt }
+	for _, k := range c.kept.take(name.Request, older) {
+		c.answerRequest(k.session, k.from)
+	}
+}
+
+// requested is a REQUEST_DATA that has arrived.
+func (c *core) requested(name SessionName, from Member) error {
+	what := "session " + name.String()
+	if err := name.validate(); err != nil {
+		return err
+	}
+	if from.Accessor == "" || from.Accessor == Local {
+		return fail(KindInvalid, what, "the request comes from no accessor")
+	}
+	from.Sequence = 0
+	r := c.requests[name.Request]
+	var a *attempt
+	if r != nil {
+		a = r.find(name.Attempt)
+	}
+	switch {
+	case a != nil && a.side != Send:
+		return fail(KindInvalid, what, "is of the receive side")
+	case a != nil && a.session != nil:
+		c.requestedOwned(a.session, from)
+	case a != nil && a.outcome == outcome.Succeeded:
+	case a != nil, c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
+		c.answerRequest(name, from)
+	case !c.kept.add(keptRequest{name, from}, c.cfg.Requests):
+		c.counters.RequestsDropped++
+		return fail(KindCapacity, what, "the table of kept requests is full")
+	}
+	return nil
+}
+
+func (c *core) requestedOwned(s *session, from Member) {
+	m := &s.members[c.join(s, from.Accessor, from.Incarnation)]
+	if s.outcome == outcome.Active {
+		m.flags |= requested
+		return
+	}
+	m.flags |= owesRequest
+	c.touchSession(s)
+}
