@@ -98,6 +98,13 @@ func (a *Agent) enter() error {
 	return nil
 }
 
+// Closed reports whether the agent has ended.
+func (a *Agent) Closed() bool {
+	a.life.RLock()
+	defer a.life.RUnlock()
+	return a.closed
+}
+
 // InFlight is the number of requests that were posted and have not ended on
 // proof, those that failed among them.
 func (a *Agent) InFlight() int {

@@ -49,7 +49,7 @@ func (a *Agent) Poll(requests []*Request, out []Observation) error {
 	a.lib.api.Poll(a.handle, b.handles, b.codes)
 	for k, r := range b.asked {
 		o := &out[b.index[k]]
-		o.Status, o.Err = r.settle(b.codes[k], "get_xfer_status")
+		o.Status, o.Err = r.settle(callStatus, b.codes[k])
 	}
 	return nil
 }

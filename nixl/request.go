@@ -192,28 +192,22 @@ func (r *Request) Post() (Status, error) {
 	}
 	first := !r.posted
 	code := a.lib.api.Post(a.handle, r.handle)
-	switch {
-	case code == CodeSuccess || code == CodeInProgress:
-		r.posted = true
-		return r.settle(code, "post_xfer_req")
-	case first && r.ucx && code == CodeNotFound:
-		// NIXL looks the peer up before anything else, and UCX gives this code
-		// nowhere on the way: nothing was queued.
+	if unsubmitted(code, first, r.ucx) {
 		r.drop()
 		r.phase.Store(from)
-		return StatusNotSubmitted, check("post_xfer_req", r.peer.name, code)
+		return StatusNotSubmitted, check(callPost, r.peer.name, code)
 	}
 	r.posted = true
-	return r.settle(code, "post_xfer_req")
+	return r.settle(callPost, code)
 }
 
 // settle records what NIXL answered, and ends the exclusive phase.
-func (r *Request) settle(code Code, call string) (Status, error) {
-	switch code {
-	case CodeInProgress:
+func (r *Request) settle(call string, code Code) (Status, error) {
+	switch statusOf(call, code) {
+	case StatusInProgress:
 		r.phase.Store(phaseActive)
 		return StatusInProgress, nil
-	case CodeSuccess:
+	case StatusDone:
 		r.drop()
 		r.phase.Store(phaseDone)
 		return StatusDone, nil
@@ -247,7 +241,7 @@ func (r *Request) Status() (Status, error) {
 		o := r.last()
 		return o.Status, o.Err
 	}
-	return r.settle(a.lib.api.Status(a.handle, r.handle), "get_xfer_status")
+	return r.settle(callStatus, a.lib.api.Status(a.handle, r.handle))
 }
 
 // last is what is known without asking.

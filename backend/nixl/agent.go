@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nixl
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/nixl"
+)
+
+// Backend is one NIXL agent with its UCX plugin. Every method may be called
+// from any goroutine.
+type Backend struct {
+	agent  *nixl.Agent
+	ucx    *nixl.Backend
+	limits backend.Limits
+}
+
+var (
+	_ backend.Backend = (*Backend)(nil)
+	_ backend.Fencer  = (*Backend)(nil)
+)
+
+// New creates an agent. The error matches [backend.ErrUnavailable] when NIXL
+// or a transport is not there, and [backend.ErrInvalid] for a bad Config.
+func New(cfg Config) (*Backend, error) {
+	if cfg.Transport == 0 {
+		cfg.Transport = nixl.TransportAuto
+	}
+	lib := cfg.Library
+	if lib == nil {
+		var err error
+		if lib, err = nixl.Open(nixl.Options{}); err != nil {
+			return nil, translate(err)
+		}
+	}
+	agent, err := lib.NewAgent(cfg.Name, nixl.AgentConfig{
+		NoProgressThread: cfg.NoProgressThread,
+		ProgressDelay:    cfg.ProgressDelay,
+	})
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	ucx, err := agent.CreateUCX(nixl.UCXConfig{Transport: cfg.Transport, Device: cfg.Device})
+	if err != nil {
+		return nil, errors.Join(unavailable(err), agent.Destroy())
+	}
+	return &Backend{agent: agent, ucx: ucx, limits: cfg.limits()}, nil
+}
+
+// unavailable is for what NIXL itself refuses while an agent is set up: a
+// transport or a device that this machine does not have.
+func unavailable(err error) error {
+	if e := (*nixl.Error)(nil); errors.As(err, &e) {
+		return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+	}
+	return translate(err)
+}
+
+// Limits tells what this transport was measured to promise.
+func (b *Backend) Limits() backend.Limits { return b.limits }
+
+// registration is the binding's, under the name that package backend has for it.
+type registration struct {
+	owner *Backend
+	reg   *nixl.Registration
+}
+
+// Memory is the registered range.
+func (r *registration) Memory() backend.Memory {
+	s := r.reg.Segment()
+	return backend.Memory{Addr: uintptr(s.Addr), Len: s.Len}
+}
+
+// Register makes memory usable; see [backend.Backend].
+func (b *Backend) Register(m backend.Memory) (backend.Registration, error) {
+	reg, err := b.agent.Register(nixl.Segment{Addr: uint64(m.Addr), Len: m.Len}, b.ucx)
+	if err != nil {
+		return nil, translate(err)
+	}
+	return &registration{owner: b, reg: reg}, nil
+}
+
+// Deregister ends a registration; see [backend.Backend].
+func (b *Backend) Deregister(r backend.Registration) error {
+	ours, ok := r.(*registration)
+	if !ok || ours == nil || ours.owner != b {
+		return fmt.Errorf("%w: not a registration of agent %q", backend.ErrInvalid, b.agent.Name())
+	}
+	return translate(ours.reg.Deregister())
+}
+
+// Metadata returns what peers need; see [backend.Backend].
+func (b *Backend) Metadata() ([]byte, error) {
+	md, err := b.agent.Metadata()
+	return md, translate(err)
+}
+
+// Connect loads a peer's metadata; see [backend.Backend].
+func (b *Backend) Connect(peer string, metadata []byte) error {
+	if peer == "" {
+		return fmt.Errorf("%w: no peer named", backend.ErrInvalid)
+	}
+	_, err := b.agent.LoadMetadata(metadata, peer)
+	return translate(err)
+}
+
+// Disconnect forgets a peer; see [backend.Backend].
+func (b *Backend) Disconnect(peer string) error { return translate(b.agent.Invalidate(peer)) }
+
+// Progress lets NIXL work and returns what arrived; see [backend.Backend].
+func (b *Backend) Progress() ([]backend.Notification, error) {
+	got, err := b.agent.Notifications()
+	if err != nil || len(got) == 0 {
+		return nil, translate(err)
+	}
+	out := make([]backend.Notification, len(got))
+	for i, n := range got {
+		out[i] = backend.Notification(n)
+	}
+	return out, nil
+}
+
+// Close destroys the agent; see [backend.Backend].
+func (b *Backend) Close() error { return translate(b.agent.Destroy()) }
+
+// Fence destroys the agent under whatever is in flight; see [backend.Fencer].
+// What it proves is in Limits: nothing at all where OwnFence is not set.
+func (b *Backend) Fence() error { return translate(b.agent.Fence()) }

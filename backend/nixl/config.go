@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package nixl
+
+import (
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/nixl"
+)
+
+// Config describes one backend. Only Name is required.
+type Config struct {
+	_ struct{}
+	// Name is how peers know this agent; unique among those that meet. A new
+	// incarnation needs a new name, or peers must Disconnect the old one first.
+	Name string
+	// Library is NIXL, opened; nil opens it wherever it is found.
+	Library *nixl.Library
+	// Transport is what UCX may use; 0 means nixl.TransportAuto.
+	Transport nixl.Transport
+	// Device limits UCX to one network device, for example "lo"; empty: all.
+	Device string
+	// NoProgressThread leaves progress to the caller's Poll and Progress: the
+	// faster choice for a side that polls anyway. It sets Limits.PassiveProgress.
+	NoProgressThread bool
+	// ProgressDelay is the progress thread's sleep while idle; 0 means
+	// nixl.DefaultProgressDelay.
+	ProgressDelay time.Duration
+}
+
+// fences is what the end of an agent proves on each transport, as far as it
+// was measured: own, that our memory is left alone by the operations we
+// posted; passive, that peers leave our memory alone. With CMA a peer's own
+// system call copies, and nobody here is asked. What UCX may choose by itself
+// can include hardware that was never measured.
+var fences = map[nixl.Transport]struct{ own, passive bool }{
+	nixl.TransportTCP:  {own: true, passive: true},
+	nixl.TransportCMA:  {own: true, passive: false},
+	nixl.TransportAuto: {own: false, passive: false},
+}
+
+func (cfg *Config) limits() backend.Limits {
+	f := fences[cfg.Transport]
+	return backend.Limits{
+		Transport:       "nixl/" + cfg.Transport.String(),
+		PassiveProgress: cfg.NoProgressThread,
+		OwnFence:        f.own,
+		PassiveFence:    f.passive,
+	}
+}
