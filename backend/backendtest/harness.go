@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
@@ -314,16 +315,24 @@ func (h *harness) read(from, to, n int) backend.Request {
 	}
 }
 
-// fill writes a pattern without short periods, different for each seed: the
-// steps of a Weyl sequence, mixed as splitmix64 does.
-func fill(b []byte, seed uint64) {
-	x := seed << 40
-	for len(b) > 0 {
+// noise is bytes without short periods: the steps of a Weyl sequence, mixed as
+// splitmix64 does. Made once, since the race detector makes it slow.
+var noise = sync.OnceValue(func() []byte {
+	var b []byte
+	for x := uint64(0); len(b) < MemoryLen; {
 		x += 0x9e3779b97f4a7c15
 		z := (x ^ x>>30) * 0xbf58476d1ce4e5b9
 		z = (z ^ z>>27) * 0x94d049bb133111eb
-		var word [8]byte
-		binary.LittleEndian.PutUint64(word[:], z^z>>31)
-		b = b[copy(b, word[:]):]
+		b = binary.LittleEndian.AppendUint64(b, z^z>>31)
+	}
+	return b
+})
+
+// fill writes noise, from another place for each seed.
+func fill(b []byte, seed int) {
+	from := seed * 12347 % MemoryLen
+	for len(b) > 0 {
+		b = b[copy(b, noise()[from:]):]
+		from = 0
 	}
 }

@@ -34,7 +34,7 @@ var transferClauses = []clause{
 	}},
 	{"Done means that the bytes are there, every time", func(h *harness) {
 		for i := range 200 {
-			fill(h.A.Memory[:8192], uint64(100+i))
+			fill(h.A.Memory[:8192], 100+i)
 			h.run(h.write(0, 8192, 8192))
 			h.equal("written", h.B.Memory[8192:16384], h.A.Memory[:8192])
 		}
@@ -114,7 +114,7 @@ func (h *harness) unchanged() {
 	h.Helper()
 	for seed, s := range []*Side{&h.A, &h.B} {
 		want := make([]byte, len(s.Memory))
-		fill(want, uint64(seed+1))
+		fill(want, seed+1)
 		h.equal(s.Name+"'s memory", s.Memory, want)
 	}
 }

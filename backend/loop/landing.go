@@ -154,7 +154,7 @@ func bytesAt(addr uint64, n int64) []byte {
 
 // show gives the fault's answer and arranges what happens after it.
 func (o *operation) show() {
-	f := *o.fault
+	f := o.fault
 	o.fault.Status = 0
 	o.fail(backend.Observation{Status: f.Status, Err: f.cause(o)})
 	o.once, o.wait = f.Transient, f.Delay

@@ -55,8 +55,12 @@ func (m metadata) seal() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loop: metadata of %q: %w", m.Name, err)
 	}
+	return sealBody(body), nil
+}
+
+func sealBody(body []byte) []byte {
 	out := binary.BigEndian.AppendUint32([]byte(metadataMagic), crc32.Checksum(body, castagnoli))
-	return append(out, body...), nil
+	return append(out, body...)
 }
 
 // openMetadata checks an envelope whole before anything of it is used.

@@ -23,7 +23,7 @@ type operation struct {
 	posted   bool
 	released bool
 	target   *Agent // set by post
-	fault    *Fault // set by post; its Status is 0 once shown
+	fault    Fault  // set by post; its Status is 0 once shown
 
 	landed  int64  // bytes that reached their destination
 	wire    []byte // bytes already read and not landed
@@ -109,7 +109,7 @@ func (o *operation) Post() backend.Observation {
 	if fault.Status == backend.NotSubmitted {
 		return o.refuse(backend.NotSubmitted, fault.cause(o))
 	}
-	o.posted, o.fault = true, &fault
+	o.posted, o.fault = true, fault
 	o.agent.inFlight = append(o.agent.inFlight, o)
 	if o.target = f.agents[o.request.Peer]; o.target == nil {
 		o.fail(backend.Observation{Status: backend.Error, Err: fmt.Errorf("loop: post %s: the peer is gone", o)})
