@@ -25,7 +25,6 @@ var cellWords = map[string]fsm.Result{
 	"duplicate": fsm.Duplicate, "ignore": fsm.Ignored, "reject": fsm.Rejected, "conflict": fsm.Conflict,
 }
 
-
 func readMachine(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindMachine
 	f := r.fields(top, "machine", "machine!", "doc!", "states!", "events!", "cells!")
@@ -39,13 +38,10 @@ func readMachine(r *reader, h Head, top *yaml.Node) Spec {
 }
 
 func (m *Machine) readStates(r *reader, names *goNames, n *yaml.Node) {
-	var coded []bool
 	var initial *State
 	tagNames := map[string]string{}
 	for _, e := range r.mapping(n, "states") {
-		if _, ok := r.name(e.key, "state", upperName, "IN_DOUBT"); !ok {
-			continue
-		}
+		_, named := r.name(e.key, "state", upperName, "IN_DOUBT")
 		what := "state " + e.key.Value
 		f := r.fields(e.val, what, "code!", "initial", "final", "tags", "doc!")
 		s := State{
@@ -54,14 +50,15 @@ func (m *Machine) readStates(r *reader, names *goNames, n *yaml.Node) {
 			Final:   r.boolean(f["final"], what+": final"),
 			Tags:    m.readTags(r, tagNames, what, f["tags"]),
 		}
-		names.take(s.Pos, "state", s.Name, s.Go)
+		if named {
+			names.take(s.Pos, "state", s.Name, s.Go)
+		}
 		if s.Initial && initial != nil {
 			r.errorf(e.key, "state %s is initial, as is %s; expected one", s.Name, initial.Name)
 		} else if s.Initial {
 			initial = &s
 		}
 		m.States = append(m.States, s)
-		coded = append(coded, f["code"] != nil)
 	}
 	if n != nil && n.Kind == yaml.MappingNode {
 		if len(m.States) == 0 {
@@ -70,7 +67,7 @@ func (m *Machine) readStates(r *reader, names *goNames, n *yaml.Node) {
 			r.errorf(n, "states: none has initial: true; expected exactly one")
 		}
 	}
-	r.uniqueCodes("state", m.StateEnum().Values, coded)
+	r.uniqueCodes("state", m.StateEnum().Values)
 }
 
 // readTags reads the tags of one state. Tags are shared by states, so only two
@@ -99,30 +96,31 @@ func (m *Machine) readTags(r *reader, goTags map[string]string, what string, n *
 }
 
 func (m *Machine) readEvents(r *reader, names *goNames, n *yaml.Node) {
-	var coded []bool
 	for _, e := range r.mapping(n, "events") {
-		if _, ok := r.name(e.key, "event", lowerName, "done_ok"); !ok {
-			continue
-		}
+		_, named := r.name(e.key, "event", lowerName, "done_ok")
 		f := r.fields(e.val, "event "+e.key.Value, "code!", "doc!")
 		v := r.readValue(e, "event", f)
 		if _, word := cellWords[v.Name]; word {
 			r.errorf(e.key, "event: name %q is a word for cells", v.Name)
 		}
-		names.take(v.Pos, "event", v.Name, v.Go)
+		if named {
+			names.take(v.Pos, "event", v.Name, v.Go)
+		}
 		m.Events = append(m.Events, v)
-		coded = append(coded, f["code"] != nil)
 	}
 	if n != nil && n.Kind == yaml.MappingNode && len(m.Events) == 0 {
 		r.errorf(n, "events: expected at least one")
 	}
-	r.uniqueCodes("event", m.Events, coded)
+	r.uniqueCodes("event", m.Events)
 }
 
 func (m *Machine) readCells(r *reader, n *yaml.Node) {
 	m.Cells = make([][]Cell, len(m.States))
 	for i := range m.Cells {
 		m.Cells[i] = make([]Cell, len(m.Events))
+	}
+	if len(m.States) == 0 || len(m.Events) == 0 {
+		return
 	}
 	seen := make([]bool, len(m.States))
 	states := m.StateEnum()
@@ -191,7 +189,7 @@ func (m *Machine) readCell(r *reader, from int, what string, n *yaml.Node) Cell 
 	}
 	to, ok := m.StateEnum().Lookup(word.Value)
 	if !ok {
-		r.errorf(word, "cell %s: unknown state %s; expected a state, duplicate, ignore, reject or conflict", what, word.Value)
+		r.errorf(word, "cell %s: expected a state, duplicate, ignore, reject or conflict, found %s", what, describe(word))
 		return cell
 	}
 	if to == from {

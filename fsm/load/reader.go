@@ -62,8 +62,14 @@ func (r *reader) plain(n *yaml.Node, depth int) bool {
 func describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
+		if len(n.Content) == 0 {
+			return "an empty mapping"
+		}
 		return "a mapping"
 	case yaml.SequenceNode:
+		if len(n.Content) == 0 {
+			return "an empty list"
+		}
 		return "a list"
 	case yaml.ScalarNode:
 		if n.Tag == "!!null" && n.Value == "" {
@@ -146,15 +152,15 @@ func (r *reader) text(n *yaml.Node, what string) string {
 	return s
 }
 
-// integer returns a whole number within bounds.
+// integer returns a whole number within bounds; 0 if n is nil or no such number.
 func (r *reader) integer(n *yaml.Node, what string, low, high int) int {
 	if n == nil {
-		return low
+		return 0
 	}
 	v, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || n.Tag != "!!int" || err != nil || v < low || v > high {
 		r.errorf(n, "%s: expected a number from %d to %d, found %s", what, low, high, describe(n))
-		return low
+		return 0
 	}
 	return v
 }

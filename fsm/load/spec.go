@@ -145,11 +145,11 @@ func (r *reader) readValue(e entry, kind string, f map[string]*yaml.Node) Value 
 	}
 }
 
-// uniqueCodes refuses two values with one code.
-func (r *reader) uniqueCodes(kind string, values []Value, coded []bool) {
+// uniqueCodes refuses two values with one code. A code of 0 was noted before.
+func (r *reader) uniqueCodes(kind string, values []Value) {
 	seen := map[int]string{}
-	for i, v := range values {
-		if !coded[i] {
+	for _, v := range values {
+		if v.Code == 0 {
 			continue
 		}
 		if other, dup := seen[v.Code]; dup {

@@ -5,7 +5,6 @@ package load
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -13,9 +12,6 @@ import (
 
 // tableNames are the Go names that every generated table has.
 var tableNames = []string{"Decision", "Decide"}
-
-// tableVars are names that generated code uses where inputs are parameters.
-var tableVars = []string{"decisions", "answers", "d"}
 
 func readTable(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindTable
@@ -43,22 +39,20 @@ func (t *Table) readEnums(r *reader, n *yaml.Node) {
 		names.take(at(e.key), "list of enum", name, "All"+plural(name))
 		f := r.fields(e.val, "enum "+name, "doc!", "values!")
 		enum := &Enum{Spec: t.Name, Name: name, Doc: r.text(f["doc"], "enum "+name+": doc")}
-		var coded []bool
 		for _, ve := range r.mapping(f["values"], "values of "+name) {
-			if _, ok := r.name(ve.key, "value of "+name, valueName, "IN_PROGRESS or in_progress"); !ok {
-				continue
-			}
+			_, named := r.name(ve.key, "value of "+name, valueName, "IN_PROGRESS or in_progress")
 			vf := r.fields(ve.val, "value "+ve.key.Value, "code!", "doc!")
 			v := r.readValue(ve, "value", vf)
 			v.Go = name + v.Go
-			names.take(v.Pos, "value", v.Name, v.Go)
+			if named {
+				names.take(v.Pos, "value", v.Name, v.Go)
+			}
 			enum.Values = append(enum.Values, v)
-			coded = append(coded, vf["code"] != nil)
 		}
 		if vn := f["values"]; vn != nil && len(enum.Values) == 0 {
 			r.errorf(vn, "values of %s: expected at least one", name)
 		}
-		r.uniqueCodes("value", enum.Values, coded)
+		r.uniqueCodes("value", enum.Values)
 		t.Enums = append(t.Enums, enum)
 	}
 }
@@ -85,7 +79,7 @@ func readColumns(r *reader, kind string, n *yaml.Node, keys ...string) []*Column
 		if !ok {
 			continue
 		}
-		if reserved(GoParam(name)) || slices.Contains(tableVars, GoParam(name)) || strings.HasPrefix(name, "bit_") {
+		if kind == "input" && reservedParam(GoParam(name)) {
 			r.errorf(e.key, "%s: name %q is reserved in the generated code", kind, name)
 		}
 		what := kind + " " + name
@@ -133,12 +127,14 @@ func (t *Table) readRules(r *reader, n *yaml.Node) {
 }
 
 func (t *Table) checkColumn(r *reader, cols []*Column, kind string, key *yaml.Node) {
+	var names []string
 	for _, c := range cols {
 		if c.Name == key.Value {
 			return
 		}
+		names = append(names, c.Name)
 	}
-	r.errorf(key, "rule: unknown %s %s", kind, key.Value)
+	r.errorf(key, "rule: unknown %s %s; expected one of %s", kind, key.Value, strings.Join(names, ", "))
 }
 
 func (t *Table) readThen(r *reader, what string, n *yaml.Node) map[string]valueRef {
