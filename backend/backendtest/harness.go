@@ -17,7 +17,7 @@ import (
 
 // patience bounds the wait for something that must happen; it is never slept
 // through by a backend that works.
-const patience = 20 * time.Second
+var patience = 20 * time.Second
 
 // stalledPolls is how often a stalled operation is asked before the kit
 // believes that it stays in flight.

@@ -20,18 +20,18 @@ var pollClauses = []clause{
 		if err != nil {
 			h.Fatal(err)
 		}
-		ops := []backend.Operation{released, held, nil, foreign, held, fresh}
+		ops := []backend.Operation{released, nil, held, foreign, held, held, fresh}
 		out := make([]backend.Observation, len(ops))
 		h.A.Backend.Poll(ops, out)
 		for i, want := range []backend.Status{
-			backend.NotFound, backend.InProgress, backend.NotFound, backend.NotFound, backend.InProgress,
+			backend.NotFound, backend.NotFound, backend.InProgress, backend.NotFound, backend.InProgress, backend.InProgress,
 		} {
 			h.checkObservation(out[i])
 			if out[i].Status != want {
 				h.Errorf("place %d: got %v, want %v", i, out[i].Status, want)
 			}
 		}
-		if s := out[5].Status; s == backend.Done || s == backend.Submitted || s == backend.InProgress {
+		if s := out[6].Status; s == backend.Done || s == backend.Submitted || s == backend.InProgress {
 			h.Errorf("an operation that was never posted: %v", s)
 		}
 		h.resume()
