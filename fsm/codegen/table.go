@@ -26,6 +26,7 @@ func (e *emitter) table(t *load.Table) {
 	e.decision(t)
 	e.answers(t)
 	e.decide(t)
+	e.reason(t)
 }
 
 // tableDoc shows the rules in the package's doc.
@@ -128,11 +129,7 @@ func size(c *load.Column) int {
 func (e *emitter) answers(t *load.Table) {
 	index := map[string]int{}
 	distinct := []jen.Code{jen.Line().Lit(0).Op(":").Add(e.invalid(t))}
-	total := 1
-	for _, c := range t.Inputs {
-		total *= size(c)
-	}
-	of := make([]int, total)
+	of := make([]int, e.places(t))
 	for i, rule := range t.Answers {
 		key, lit := e.answer(t, t.Rules[rule], t.Combination(i))
 		if _, known := index[key]; !known {
@@ -143,21 +140,17 @@ func (e *emitter) answers(t *load.Table) {
 	}
 	e.comment("decisions are the different answers; the first is for inputs that are not valid.")
 	e.file.Var().Id("decisions").Op("=").Index(jen.Lit(len(distinct))).Id("Decision").Values(append(distinct, jen.Line())...)
-	kind := jen.Uint8()
-	if len(distinct) > 256 {
-		kind = jen.Uint16()
-	}
 	e.comment("answers is indexed by the codes of the inputs, the last input fastest.")
-	e.file.Var().Id("answers").Op("=").Index(jen.Lit(total)).Add(kind).ValuesFunc(func(g *jen.Group) {
-		for i, k := range of {
-			item := g.Null()
-			if i%24 == 0 {
-				item.Line()
-			}
-			item.Lit(k)
-		}
-		g.Line()
-	})
+	e.dense("answers", of, len(distinct))
+}
+
+// places is the length of the dense array.
+func (e *emitter) places(t *load.Table) int {
+	n := 1
+	for _, c := range t.Inputs {
+		n *= size(c)
+	}
+	return n
 }
 
 // place is the index of a combination of value indexes in the dense array.
@@ -203,47 +196,98 @@ func (e *emitter) answer(t *load.Table, r *load.Rule, combination []int) (string
 // what is not valid.
 func (e *emitter) decide(t *load.Table) {
 	e.comment("Decide answers one combination of inputs. It is total: inputs that are not valid get the answer that the spec gives for them. It never allocates.")
-	var params []jen.Code
-	bad := jen.Null()
-	at := jen.Lit(0)
-	var pre []jen.Code
-	first, tests := true, 0
-	for _, c := range t.Inputs {
+	e.lookup(t, "Decide", jen.Id("Decision"), func(g *jen.Group) {
+		g.Id("d").Op(":=").Id("decisions").Index(jen.Lit(0))
+		for i, c := range t.Outputs {
+			if t.Invalid[i].Keep {
+				g.Id("d").Dot(c.Go).Op("=").Id(c.Keep.Param)
+			}
+		}
+		g.Return(jen.Id("d"))
+	}, func(at *jen.Statement) *jen.Statement {
+		return jen.Id("decisions").Index(jen.Id("answers").Index(at))
+	})
+}
+
+// lookup emits a function of the inputs: a test of their ranges, then the place
+// in a dense array.
+func (e *emitter) lookup(t *load.Table, name string, result *jen.Statement, invalid func(*jen.Group), found func(*jen.Statement) *jen.Statement) {
+	var params, before []jen.Code
+	bad, at := jen.Null(), jen.Null()
+	tests := 0
+	for i, c := range t.Inputs {
 		params = append(params, jen.Id(c.Param).Add(e.typeOf(c)))
 		term := jen.Int().Call(jen.Id(c.Param))
 		if c.Enum == nil {
 			bit := "bit" + c.Go
-			pre = append(pre, jen.Id(bit).Op(":=").Lit(0), jen.If(jen.Id(c.Param)).Block(jen.Id(bit).Op("=").Lit(1)))
+			before = append(before, jen.Id(bit).Op(":=").Lit(0), jen.If(jen.Id(c.Param)).Block(jen.Id(bit).Op("=").Lit(1)))
 			term = jen.Id(bit)
 		} else {
-			if tests > 0 {
+			if tests++; tests > 1 {
 				bad.Op("||")
 			}
 			bad.Op("!").Id(c.Param).Dot("IsValid").Call()
-			tests++
 		}
-		if first {
-			at, first = term, false
+		if i == 0 {
+			at = term
 		} else {
 			at = jen.Parens(at).Op("*").Lit(size(c)).Op("+").Add(term)
 		}
 	}
-	e.file.Func().Id("Decide").Params(params...).Id("Decision").BlockFunc(func(g *jen.Group) {
+	e.file.Func().Id(name).Params(params...).Add(result).BlockFunc(func(g *jen.Group) {
 		if tests > 0 {
-			g.If(bad).BlockFunc(func(g *jen.Group) {
-				g.Id("d").Op(":=").Id("decisions").Index(jen.Lit(0))
-				for i, c := range t.Outputs {
-					if t.Invalid[i].Keep {
-						g.Id("d").Dot(c.Go).Op("=").Id(c.Keep.Param)
-					}
-				}
-				g.Return(jen.Id("d"))
-			})
+			g.If(bad).BlockFunc(invalid)
 		}
-		for _, p := range pre {
+		for _, p := range before {
 			g.Add(p)
 		}
-		g.Return(jen.Id("decisions").Index(jen.Id("answers").Index(at)))
+		g.Return(found(at))
+	})
+}
+
+// reason emits the lookup of the sentence that the spec gives for an answer.
+func (e *emitter) reason(t *load.Table) {
+	whys, index := []string{""}, map[string]int{"": 0}
+	of := make([]int, e.places(t))
+	for i, rule := range t.Answers {
+		why := t.Rules[rule].Why
+		if _, known := index[why]; !known {
+			index[why] = len(whys)
+			whys = append(whys, why)
+		}
+		of[e.place(t, t.Combination(i))] = index[why]
+	}
+	if len(whys) == 1 {
+		return
+	}
+	e.comment("whys are the reasons of the spec; whyOf is indexed like answers.")
+	e.file.Var().Id("whys").Op("=").Index(jen.Lit(len(whys))).String().ValuesFunc(func(g *jen.Group) {
+		for _, w := range whys {
+			g.Line().Lit(w)
+		}
+		g.Line()
+	})
+	e.dense("whyOf", of, len(whys))
+	e.comment("Reason returns why Decide answers as it does, in the words of the spec; empty where it gives none.")
+	e.lookup(t, "Reason", jen.String(), func(g *jen.Group) { g.Return(jen.Lit("")) },
+		func(at *jen.Statement) *jen.Statement { return jen.Id("whys").Index(jen.Id("whyOf").Index(at)) })
+}
+
+// dense emits an array of small numbers.
+func (e *emitter) dense(name string, values []int, limit int) {
+	kind := jen.Uint8()
+	if limit > 256 {
+		kind = jen.Uint16()
+	}
+	e.file.Var().Id(name).Op("=").Index(jen.Lit(len(values))).Add(kind).ValuesFunc(func(g *jen.Group) {
+		for i, k := range values {
+			item := g.Null()
+			if i%24 == 0 {
+				item.Line()
+			}
+			item.Lit(k)
+		}
+		g.Line()
 	})
 }
 

@@ -53,7 +53,7 @@ func reserved(name string) bool {
 // reservedParam reports whether an input cannot be a parameter with this name:
 // generated code uses it where inputs are parameters.
 func reservedParam(name string) bool {
-	return token.IsKeyword(name) || slices.Contains([]string{"decisions", "answers", "d", "int"}, name) || strings.HasPrefix(name, "bit")
+	return token.IsKeyword(name) || slices.Contains([]string{"decisions", "answers", "whys", "whyOf", "d", "int"}, name) || strings.HasPrefix(name, "bit")
 }
 
 // goNames finds names that would be the same in Go.

@@ -146,11 +146,18 @@ func beside(fsys fs.FS, dir string, sp Spec) []*Source {
 
 // needs lists the specs that one refers to.
 func needs(sp Spec) []string {
+	var names []string
+	if s, ok := sp.(*System); ok && s.raw.f["machines"] != nil {
+		for _, n := range s.raw.f["machines"].Content {
+			if lowerName.MatchString(n.Value) {
+				names = append(names, n.Value)
+			}
+		}
+	}
 	t, ok := sp.(*Table)
 	if !ok {
-		return nil
+		return names
 	}
-	var names []string
 	for _, c := range slices.Concat(t.Inputs, t.Outputs) {
 		if owner, _, other := strings.Cut(c.typeRef, "."); other && !slices.Contains(names, owner) && lowerName.MatchString(owner) {
 			names = append(names, owner)

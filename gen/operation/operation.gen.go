@@ -403,3 +403,81 @@ func Decide(status Status, claim claim.State, phase Phase, active bool) Decision
 	}
 	return decisions[answers[(((int(status))*7+int(claim))*5+int(phase))*2+bitActive]]
 }
+
+// whys are the reasons of the spec; whyOf is indexed like answers.
+var whys = [24]string{
+	"",
+	"the claim is not published, or no longer",
+	"the outcome is decided, and nothing was submitted yet",
+	"unreachable; a dropped operation gets no permission",
+	"submitted without a publication",
+	"submitted without permission; a reused handle or a wrong request",
+	"the claim itself tells proof from contradiction",
+	"the backend took it before",
+	"at work without a publication",
+	"at work without permission; a reused handle or a wrong request",
+	"complete without a publication",
+	"complete without permission; a reused handle or a wrong request",
+	"late proof from the exact retained operation",
+	"the handle is not retained, so this is not known to be the same operation",
+	"an error without a publication",
+	"an error is not quiescence",
+	"nothing is waited for without a publication",
+	"a wait that ran out is not quiescence",
+	"the target cannot see the end of what was never published",
+	"the handle will say",
+	"proof from the other end holds whether the operation is retained or not",
+	"nothing can be lost without a publication",
+	"the only handle that could have proven the end is gone",
+	"the end was proven before, and the handle was released",
+}
+var whyOf = [840]uint8{
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1,
+	1, 1, 1, 1, 0, 0, 2, 0, 0, 0, 0, 0, 3, 3, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1,
+	0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 4, 4, 4, 4, 4, 4, 4, 4, 0, 0, 4, 4, 4, 4, 4, 4,
+	4, 4, 0, 0, 5, 5, 0, 0, 0, 0, 5, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 6, 6, 6, 6, 6, 6, 6, 6, 0, 0, 6, 6, 6, 6, 6, 6, 6, 6,
+	0, 0, 0, 0, 0, 0, 7, 7, 7, 7, 0, 0, 6, 6, 6, 6, 6, 6, 6, 6, 0, 0, 6, 6,
+	6, 6, 6, 6, 6, 6, 0, 0, 6, 6, 6, 6, 6, 6, 6, 6, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8, 0, 0, 8, 8, 8, 8, 8, 8, 8, 8, 0, 0,
+	9, 9, 0, 0, 0, 0, 9, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 0, 0, 10, 10, 10, 10, 10, 10, 10, 10, 0, 0, 11, 11,
+	0, 0, 0, 0, 11, 11, 0, 0, 12, 12, 12, 12, 12, 12, 13, 13, 0, 0, 12, 12, 12, 12, 12, 12,
+	13, 13, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	14, 14, 14, 14, 14, 14, 14, 14, 0, 0, 14, 14, 14, 14, 14, 14, 14, 14, 0, 0, 15, 15, 15, 15,
+	15, 15, 15, 15, 0, 0, 15, 15, 15, 15, 15, 15, 15, 15, 0, 0, 15, 15, 15, 15, 15, 15, 15, 15,
+	0, 0, 15, 15, 15, 15, 15, 15, 15, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 16,
+	16, 16, 16, 16, 16, 16, 0, 0, 16, 16, 16, 16, 16, 16, 16, 16, 0, 0, 17, 17, 17, 17, 17, 17,
+	17, 17, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 18, 18, 18, 18,
+	18, 18, 18, 18, 0, 0, 18, 18, 18, 18, 18, 18, 18, 18, 0, 0, 19, 19, 19, 19, 19, 19, 19, 19,
+	0, 0, 20, 20, 20, 20, 20, 20, 20, 20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+	0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 21, 21, 21, 21, 21,
+	21, 21, 0, 0, 21, 21, 21, 21, 21, 21, 21, 21, 0, 0, 22, 22, 22, 22, 22, 22, 22, 22, 0, 0,
+	22, 22, 22, 22, 22, 22, 22, 22, 0, 0, 23, 23, 23, 23, 23, 23, 23, 23, 0, 0, 23, 23, 23, 23,
+	23, 23, 23, 23, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 21, 21, 21, 21, 21, 21, 21,
+	0, 0, 21, 21, 21, 21, 21, 21, 21, 21, 0, 0, 22, 22, 22, 22, 22, 22, 22, 22, 0, 0, 22, 22,
+	22, 22, 22, 22, 22, 22, 0, 0, 23, 23, 23, 23, 23, 23, 23, 23, 0, 0, 23, 23, 23, 23, 23, 23,
+	23, 23, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 21, 21, 21, 21, 21, 21, 21, 0, 0,
+	21, 21, 21, 21, 21, 21, 21, 21, 0, 0, 22, 22, 22, 22, 22, 22, 22, 22, 0, 0, 22, 22, 22, 22,
+	22, 22, 22, 22, 0, 0, 23, 23, 23, 23, 23, 23, 23, 23, 0, 0, 23, 23, 23, 23, 23, 23, 23, 23,
+}
+
+// Reason returns why Decide answers as it does, in the words of the spec; empty where it gives
+// none.
+func Reason(status Status, claim claim.State, phase Phase, active bool) string {
+	if !status.IsValid() || !claim.IsValid() || !phase.IsValid() {
+		return ""
+	}
+	bitActive := 0
+	if active {
+		bitActive = 1
+	}
+	return whys[whyOf[(((int(status))*7+int(claim))*5+int(phase))*2+bitActive]]
+}

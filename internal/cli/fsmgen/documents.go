@@ -21,6 +21,9 @@ func (o *output) addDocuments(dir string, set *load.Set, specName func(string) s
 	fmt.Fprintf(index, "# Machines and tables\n\nOne page for each spec. Everything here is generated; change the specs.\n\n| page | kind | what it is |\n|---|---|---|\n")
 	for _, sp := range set.Specs {
 		h := sp.Header()
+		if h.Kind == load.KindSystem {
+			continue // its pages are not drawn yet
+		}
 		file := specName(h.Source.File)
 		image := ""
 		if m, ok := sp.(*load.Machine); ok {
