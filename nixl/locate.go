@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -105,12 +106,19 @@ func named(path string) []string {
 }
 
 // inFolder looks for unpacked wheels in dir and one level below it, the
-// newest name first.
+// newest version first.
 func inFolder(dir string) []string {
 	found := glob(filepath.Join(dir, wheelLibs, LibraryName), filepath.Join(dir, "*", wheelLibs, LibraryName))
-	for i, j := 0, len(found)-1; i < j; i, j = i+1, j-1 {
-		found[i], found[j] = found[j], found[i]
-	}
+	slices.SortStableFunc(found, func(a, b string) int {
+		va, vb := versionOnDisk(a), versionOnDisk(b)
+		switch {
+		case vb.Less(va):
+			return -1
+		case va.Less(vb):
+			return 1
+		}
+		return 0
+	})
 	return found
 }
 

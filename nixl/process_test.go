@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/kvxfer/kvxfer/nixl"
 )
@@ -27,17 +28,18 @@ const (
 	targetSize   = 64 << 20
 )
 
-// runRole is the child: a target that offers memory, then answers "sum" with
-// the checksum of it and "count B" with how many bytes equal B, until its
-// standard input ends.
-func runRole(string) int {
-	if err := target(os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "target:", err)
+// runRole is the child.
+func runRole(role string) int {
+	play := map[string]func(io.Reader, io.Writer) error{roleTarget: target, roleSignals: signals}[role]
+	if err := play(os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", role, err)
 		return 1
 	}
 	return 0
 }
 
+// target offers memory, then answers every line with the checksum of it, until
+// its standard input ends.
 func target(in io.Reader, out io.Writer) error {
 	lib, err := nixl.Open(nixl.Options{Folders: []string{folder}})
 	if err != nil {
@@ -67,23 +69,9 @@ func target(in io.Reader, out io.Writer) error {
 	}
 	fmt.Fprintln(out, addr(mem), base64.StdEncoding.EncodeToString(md))
 	for lines := bufio.NewScanner(in); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "count "); ok {
-			b, _ := strconv.Atoi(rest)
-			fmt.Fprintln(out, count(mem, byte(b)))
-			continue
-		}
 		fmt.Fprintln(out, sum(mem))
 	}
 	return a.Destroy()
-}
-
-func count(b []byte, v byte) (n int) {
-	for _, x := range b {
-		if x == v {
-			n++
-		}
-	}
-	return n
 }
 
 // child is the peer process as the test sees it.
@@ -187,6 +175,15 @@ func whole(base uint64) (s []nixl.Segment) {
 		s = append(s, nixl.Segment{Addr: base + off, Len: 1 << 20})
 	}
 	return s
+}
+
+// untilEnd polls a request until it is no longer in progress, at most 30 s.
+func untilEnd(q *nixl.Request) (nixl.Status, error) {
+	s, err := q.Status()
+	for deadline := time.Now().Add(30 * time.Second); s == nixl.StatusInProgress && time.Now().Before(deadline); {
+		s, err = q.Status()
+	}
+	return s, err
 }
 
 func TestMovesBytesBetweenProcesses(t *testing.T) {

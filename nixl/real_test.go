@@ -6,6 +6,7 @@ package nixl_test
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -109,6 +110,11 @@ func finish(t testing.TB, r *nixl.Request) {
 		}
 	}
 }
+
+func isInFlight(err error) bool { return errors.Is(err, nixl.ErrInFlight) }
+func isFailed(err error) bool   { return errors.Is(err, nixl.ErrFailed) }
+func isClosed(err error) bool   { return errors.Is(err, nixl.ErrClosed) }
+func isBackend(err error) bool  { return errors.Is(err, nixl.ErrBackend) }
 
 func fill(b []byte, seed byte) {
 	for i := range b {
