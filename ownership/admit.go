@@ -93,21 +93,12 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 // addPiece takes a piece with its region in, whole or not at all.
 func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	what := "piece " + spec.Name.String()
-	if err := c.validatePiece(&spec); err != nil {
-		return nil, err
-	}
 	s, err := c.ownedSession(spec.Name.Session)
 	if err != nil {
 		return nil, err
 	}
-	if s.side == Receive {
-		for _, m := range spec.Cohort {
-			if m.Sequence != 0 {
-				return nil, fail(KindInvalid, what, "a receive side's cohort has no sequences")
-			}
-		}
-	} else if spec.Count > 0 {
-		return nil, fail(KindInvalid, what, "a count on the send side")
+	if err := c.validatePiece(&spec, s.side); err != nil {
+		return nil, err
 	}
 	for _, m := range spec.Cohort {
 		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
@@ -144,11 +135,8 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	return c.addOwner(s, g, &spec), nil
 }
 
-func (c *core) validatePiece(spec *PieceSpec) error {
+func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 	bad := func(why string) error { return fail(KindInvalid, "piece "+spec.Name.String(), why) }
-	if err := spec.Name.Session.validate(); err != nil {
-		return err
-	}
 	switch {
 	case spec.Name.Piece == "":
 		return bad("its name is empty")
@@ -158,6 +146,8 @@ func (c *core) validatePiece(spec *PieceSpec) error {
 		return bad("its cohort has more than 64 accessors")
 	case spec.Count < 0 || spec.Count > len(spec.Cohort):
 		return bad("its count is not between 1 and the number of candidates")
+	case spec.Count > 0 && side != Receive:
+		return bad("a count on the send side")
 	case c.regions[spec.Region] == nil:
 		return bad("region " + spec.Region + " is unknown")
 	}
@@ -167,6 +157,8 @@ func (c *core) validatePiece(spec *PieceSpec) error {
 			return bad("its cohort names an accessor \"" + string(m.Accessor) + "\"")
 		case m.Incarnation.IsZero():
 			return bad("its cohort names " + string(m.Accessor) + " without an incarnation")
+		case m.Sequence != 0 && side != Send:
+			return bad("a receive side's cohort has no sequences")
 		}
 		for _, other := range spec.Cohort[:i] {
 			if other.Accessor == m.Accessor {

@@ -127,8 +127,11 @@ var reportEvents = [...]claim.Event{OK: claim.DoneOK, Failed: claim.DoneFailed, 
 
 // report is a RESULT of a peer.
 func (c *core) report(e *evidence) error {
-	if !e.result.IsValid() {
+	switch {
+	case !e.result.IsValid():
 		return fail(KindInvalid, "claim "+e.claim.String(), e.result.String())
+	case e.claim.Accessor == Local:
+		return fail(KindInvalid, "claim "+e.claim.String(), "a local claim has no reports")
 	}
 	if e.from.Accessor != e.claim.Accessor {
 		c.counters.Foreign++
@@ -141,7 +144,7 @@ func (c *core) report(e *evidence) error {
 	if i == outsider {
 		return c.foreign(o, e.claim.Accessor)
 	}
-	if o.claims[i].fenced || o.member(i).peer.gone || e.claim.Accessor == Local {
+	if o.claims[i].fenced || o.member(i).peer.gone {
 		return fail(KindStale, "claim "+e.claim.String(), "its name has ended")
 	}
 	return c.give(o, i, reportEvents[e.result])
@@ -150,8 +153,11 @@ func (c *core) report(e *evidence) error {
 // operation is what is known of the own operation of a claim: the table decides
 // (contract §2).
 func (c *core) operation(e *evidence) error {
-	if !e.status.IsValid() {
+	switch {
+	case !e.status.IsValid():
 		return fail(KindInvalid, "claim "+e.claim.String(), e.status.String())
+	case e.claim.Accessor == Local:
+		return fail(KindInvalid, "claim "+e.claim.String(), "a local claim has no operation")
 	}
 	o, i, err := c.resolve(&e.claim, Send)
 	if err != nil {
@@ -160,7 +166,7 @@ func (c *core) operation(e *evidence) error {
 	asking := e.status == operation.StatusSubmitting
 	what := func() string { return "claim " + e.claim.String() }
 	switch {
-	case i != outsider && (o.claims[i].fenced || e.claim.Accessor == Local):
+	case i != outsider && o.claims[i].fenced:
 		return fail(KindStale, what(), "its name has ended")
 	case asking && c.fatal != nil:
 		return c.fatalError(what())

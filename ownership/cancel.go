@@ -104,12 +104,12 @@ func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, 
 
 // failSession ends a session on the caller's word.
 func (c *core) failSession(name SessionName, reason Cause) error {
-	if reason == "" {
-		return fail(KindInvalid, "session "+name.String(), "fails without a reason")
-	}
 	s, err := c.ownedSession(name)
 	if err != nil {
 		return err
+	}
+	if reason == "" {
+		return fail(KindInvalid, "session "+name.String(), "fails without a reason")
 	}
 	c.endSession(s, outcome.Fail, reason, FromLocal)
 	return nil
@@ -117,12 +117,12 @@ func (c *core) failSession(name SessionName, reason Cause) error {
 
 // failPiece ends a piece, and so its session, on the caller's word.
 func (c *core) failPiece(name PieceName, reason Cause) error {
-	if reason == "" {
-		return fail(KindInvalid, "piece "+name.String(), "fails without a reason")
-	}
 	o, err := c.ownedPiece(name)
 	if err != nil {
 		return err
+	}
+	if reason == "" {
+		return fail(KindInvalid, "piece "+name.String(), "fails without a reason")
 	}
 	c.failOwner(o, reason)
 	return nil

@@ -4,8 +4,6 @@
 package ownership
 
 import (
-	"slices"
-
 	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
@@ -19,21 +17,26 @@ func (c *core) together(names []PieceName) ([]*owner, error) {
 	if len(names) == 0 {
 		return nil, fail(KindInvalid, "piece", "the list is empty")
 	}
-	for i, n := range names {
-		switch {
-		case n.Session != names[0].Session:
-			return nil, fail(KindInvalid, "piece "+n.String(), "is of another session than "+names[0].String())
-		case slices.Contains(names[:i], n):
-			return nil, fail(KindInvalid, "piece "+n.String(), "is given twice")
-		}
-	}
-	owners := make([]*owner, 0, 8)
+	owners := make([]*owner, 0, len(names))
 	for _, n := range names {
 		o, err := c.ownedPiece(n)
 		if err != nil {
 			return nil, err
 		}
 		owners = append(owners, o)
+	}
+	if len(owners) == 1 {
+		return owners, nil
+	}
+	seen := make(map[*owner]bool, len(owners))
+	for i, o := range owners {
+		switch {
+		case o.session != owners[0].session:
+			return nil, fail(KindInvalid, "piece "+names[i].String(), "is of another session than "+names[0].String())
+		case seen[o]:
+			return nil, fail(KindInvalid, "piece "+names[i].String(), "is given twice")
+		}
+		seen[o] = true
 	}
 	return owners, nil
 }
@@ -93,11 +96,6 @@ func (c *core) finish(names []PieceName) error {
 
 // failSend says that the fan-out ended early. It skips fenced claims.
 func (c *core) failSend(name PieceName, published []Accessor) error {
-	for i, a := range published {
-		if slices.Contains(published[:i], a) {
-			return fail(KindInvalid, "piece "+name.String(), "published names "+string(a)+" twice")
-		}
-	}
 	o, err := c.ownedPiece(name)
 	if err != nil {
 		return err
@@ -107,6 +105,9 @@ func (c *core) failSend(name PieceName, published []Accessor) error {
 		i := o.find(a)
 		if i < 0 || i >= o.size() {
 			return fail(KindInvalid, "piece "+name.String(), "published names "+string(a)+", which is not in the cohort")
+		}
+		if exposed[i] {
+			return fail(KindInvalid, "piece "+name.String(), "published names "+string(a)+" twice")
 		}
 		exposed[i] = true
 	}
