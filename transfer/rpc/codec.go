@@ -34,6 +34,8 @@ func encode(m wire.Message) (*pb.Frame, error) {
 		}}}, nil
 	case wire.Receipt:
 		return &pb.Frame{Message: &pb.Frame_Receipt{Receipt: &pb.Receipt{Received: m.Received}}}, nil
+	case wire.Goodbye:
+		return &pb.Frame{Message: &pb.Frame_Goodbye{Goodbye: &pb.Goodbye{}}}, nil
 	}
 	return nil, fmt.Errorf("rpc: message of type %T has no encoding", m)
 }
@@ -90,6 +92,8 @@ func decode(f *pb.Frame) (wire.Message, error) {
 		m = wire.SessionQuiesced{Seq: f.SessionQuiesced.GetSeq(), Session: session(f.SessionQuiesced.GetSession())}
 	case *pb.Frame_Receipt:
 		m = wire.Receipt{Received: f.Receipt.GetReceived()}
+	case *pb.Frame_Goodbye:
+		m = wire.Goodbye{}
 	default:
 		return nil, nil
 	}

@@ -25,6 +25,7 @@ func samples() []wire.Message {
 		wire.CancelSession{Seq: 3, Session: session, From: wire.Send},
 		wire.SessionQuiesced{Seq: 4, Session: session},
 		wire.Receipt{Received: 9},
+		wire.Goodbye{},
 	}
 }
 

@@ -8,7 +8,7 @@ import "strconv"
 // Kind is the type of a message. The numbers are stable: carriers send them.
 type Kind uint8
 
-// Hello and Receipt belong to the stream; the other four are the messages of
+// Hello, Receipt and Goodbye belong to the stream; the other four are the messages of
 // contract section 8.
 const (
 	_                   Kind = iota
@@ -18,11 +18,13 @@ const (
 	KindCancelSession        // either way: this session failed or was cancelled
 	KindSessionQuiesced      // sender to receiver: nothing of this session is held here
 	KindReceipt              // either way: everything up to this number has arrived
+	KindGoodbye              // either way: this life has ended in good order
 )
 
 var kindNames = [...]string{
 	KindHello: "HELLO", KindRequestData: "REQUEST_DATA", KindResult: "RESULT",
 	KindCancelSession: "CANCEL_SESSION", KindSessionQuiesced: "SESSION_QUIESCED", KindReceipt: "RECEIPT",
+	KindGoodbye: "GOODBYE",
 }
 
 // String returns the name that the contract gives the message.

@@ -5,8 +5,8 @@ package wire
 
 import "fmt"
 
-// Message is one of Hello, RequestData, Result, CancelSession, SessionQuiesced
-// and Receipt; no other package can add one.
+// Message is one of Hello, RequestData, Result, CancelSession, SessionQuiesced,
+// Receipt and Goodbye; no other package can add one.
 type Message interface {
 	// Kind returns the stable code of the message's type.
 	Kind() Kind
@@ -98,6 +98,10 @@ type SessionQuiesced struct {
 // from time to time. It has no number of its own.
 type Receipt struct{ Received uint64 }
 
+// Goodbye is the last message of an endpoint that has stopped: it owns nothing
+// any more, so that reports to it can be dropped. It is no evidence.
+type Goodbye struct{}
+
 // Kind returns KindHello.
 func (Hello) Kind() Kind { return KindHello }
 
@@ -116,12 +120,16 @@ func (SessionQuiesced) Kind() Kind { return KindSessionQuiesced }
 // Kind returns KindReceipt.
 func (Receipt) Kind() Kind { return KindReceipt }
 
+// Kind returns KindGoodbye.
+func (Goodbye) Kind() Kind { return KindGoodbye }
+
 func (Hello) sealed()           {}
 func (RequestData) sealed()     {}
 func (Result) sealed()          {}
 func (CancelSession) sealed()   {}
 func (SessionQuiesced) sealed() {}
 func (Receipt) sealed()         {}
+func (Goodbye) sealed()         {}
 
 // Sequence returns the message's number.
 func (m RequestData) Sequence() uint64 { return m.Seq }
@@ -172,3 +180,6 @@ func (m SessionQuiesced) String() string { return fmt.Sprintf("%d %v %v", m.Seq,
 
 // String returns the message in one line.
 func (m Receipt) String() string { return fmt.Sprintf("%v %d", m.Kind(), m.Received) }
+
+// String returns the message in one line.
+func (m Goodbye) String() string { return m.Kind().String() }

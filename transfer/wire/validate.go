@@ -117,6 +117,9 @@ func (m SessionQuiesced) Validate() error {
 // Validate accepts every number: 0 says that nothing has arrived.
 func (m Receipt) Validate() error { return nil }
 
+// Validate returns nil: there is no field.
+func (m Goodbye) Validate() error { return nil }
+
 // CheckEndpoint returns an error unless name can be an endpoint's name: 1 to
 // MaxEndpoint letters, digits and ".", "_", "-", ":" of ASCII.
 func CheckEndpoint(name string) error {

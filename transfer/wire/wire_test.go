@@ -40,7 +40,7 @@ func TestValidMessages(t *testing.T) {
 		wire.Result{Seq: 2, Claim: claim(), Evidence: wire.InDoubt},
 		wire.CancelSession{Seq: 3, Session: session(), From: wire.Receive},
 		wire.SessionQuiesced{Seq: 4, Session: session()},
-		wire.Receipt{}, wire.Receipt{Received: 9},
+		wire.Receipt{}, wire.Receipt{Received: 9}, wire.Goodbye{},
 	} {
 		if err := m.Validate(); err != nil {
 			t.Errorf("%v: %v", m, err)
@@ -118,7 +118,7 @@ func TestValidateNamesTheField(t *testing.T) {
 func TestCodesAreStable(t *testing.T) {
 	for got, want := range map[int]int{
 		int(wire.KindHello): 1, int(wire.KindRequestData): 2, int(wire.KindResult): 3,
-		int(wire.KindCancelSession): 4, int(wire.KindSessionQuiesced): 5, int(wire.KindReceipt): 6,
+		int(wire.KindCancelSession): 4, int(wire.KindSessionQuiesced): 5, int(wire.KindReceipt): 6, int(wire.KindGoodbye): 7,
 	} {
 		if got != want {
 			t.Errorf("%v has code %d, want %d", wire.Kind(got), got, want)

@@ -144,6 +144,7 @@ type Frame struct {
 	//	*Frame_CancelSession
 	//	*Frame_SessionQuiesced
 	//	*Frame_Receipt
+	//	*Frame_Goodbye
 	Message       isFrame_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -240,6 +241,15 @@ func (x *Frame) GetReceipt() *Receipt {
 	return nil
 }
 
+func (x *Frame) GetGoodbye() *Goodbye {
+	if x != nil {
+		if x, ok := x.Message.(*Frame_Goodbye); ok {
+			return x.Goodbye
+		}
+	}
+	return nil
+}
+
 type isFrame_Message interface {
 	isFrame_Message()
 }
@@ -268,6 +278,10 @@ type Frame_Receipt struct {
 	Receipt *Receipt `protobuf:"bytes,6,opt,name=receipt,proto3,oneof"`
 }
 
+type Frame_Goodbye struct {
+	Goodbye *Goodbye `protobuf:"bytes,7,opt,name=goodbye,proto3,oneof"`
+}
+
 func (*Frame_Hello) isFrame_Message() {}
 
 func (*Frame_RequestData) isFrame_Message() {}
@@ -279,6 +293,8 @@ func (*Frame_CancelSession) isFrame_Message() {}
 func (*Frame_SessionQuiesced) isFrame_Message() {}
 
 func (*Frame_Receipt) isFrame_Message() {}
+
+func (*Frame_Goodbye) isFrame_Message() {}
 
 type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -826,18 +842,55 @@ func (x *Receipt) GetReceived() uint64 {
 	return 0
 }
 
+type Goodbye struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Goodbye) Reset() {
+	*x = Goodbye{}
+	mi := &file_control_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Goodbye) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Goodbye) ProtoMessage() {}
+
+func (x *Goodbye) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
+func (*Goodbye) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{9}
+}
+
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\x98\x03\n" +
+	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\xd1\x03\n" +
 	"\x05Frame\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.kvxfer.transfer.v1.HelloH\x00R\x05hello\x12D\n" +
 	"\frequest_data\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.RequestDataH\x00R\vrequestData\x124\n" +
 	"\x06result\x18\x03 \x01(\v2\x1a.kvxfer.transfer.v1.ResultH\x00R\x06result\x12J\n" +
 	"\x0ecancel_session\x18\x04 \x01(\v2!.kvxfer.transfer.v1.CancelSessionH\x00R\rcancelSession\x12P\n" +
 	"\x10session_quiesced\x18\x05 \x01(\v2#.kvxfer.transfer.v1.SessionQuiescedH\x00R\x0fsessionQuiesced\x127\n" +
-	"\areceipt\x18\x06 \x01(\v2\x1b.kvxfer.transfer.v1.ReceiptH\x00R\areceiptB\t\n" +
+	"\areceipt\x18\x06 \x01(\v2\x1b.kvxfer.transfer.v1.ReceiptH\x00R\areceipt\x127\n" +
+	"\agoodbye\x18\a \x01(\v2\x1b.kvxfer.transfer.v1.GoodbyeH\x00R\agoodbyeB\t\n" +
 	"\amessage\"\xe5\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
@@ -878,7 +931,8 @@ const file_control_proto_rawDesc = "" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x129\n" +
 	"\asession\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.SessionNameR\asession\"%\n" +
 	"\aReceipt\x12\x1a\n" +
-	"\breceived\x18\x01 \x01(\x04R\breceived*\x7f\n" +
+	"\breceived\x18\x01 \x01(\x04R\breceived\"\t\n" +
+	"\aGoodbye*\x7f\n" +
 	"\bEvidence\x12\x18\n" +
 	"\x14EVIDENCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vEVIDENCE_OK\x10\x01\x12\x13\n" +
@@ -905,7 +959,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_control_proto_goTypes = []any{
 	(Evidence)(0),           // 0: kvxfer.transfer.v1.Evidence
 	(Side)(0),               // 1: kvxfer.transfer.v1.Side
@@ -918,6 +972,7 @@ var file_control_proto_goTypes = []any{
 	(*CancelSession)(nil),   // 8: kvxfer.transfer.v1.CancelSession
 	(*SessionQuiesced)(nil), // 9: kvxfer.transfer.v1.SessionQuiesced
 	(*Receipt)(nil),         // 10: kvxfer.transfer.v1.Receipt
+	(*Goodbye)(nil),         // 11: kvxfer.transfer.v1.Goodbye
 }
 var file_control_proto_depIdxs = []int32{
 	3,  // 0: kvxfer.transfer.v1.Frame.hello:type_name -> kvxfer.transfer.v1.Hello
@@ -926,20 +981,21 @@ var file_control_proto_depIdxs = []int32{
 	8,  // 3: kvxfer.transfer.v1.Frame.cancel_session:type_name -> kvxfer.transfer.v1.CancelSession
 	9,  // 4: kvxfer.transfer.v1.Frame.session_quiesced:type_name -> kvxfer.transfer.v1.SessionQuiesced
 	10, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
-	4,  // 6: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
-	5,  // 7: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	5,  // 8: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	0,  // 9: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
-	4,  // 10: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
-	1,  // 11: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
-	4,  // 12: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
-	2,  // 13: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
-	2,  // 14: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
-	14, // [14:15] is the sub-list for method output_type
-	13, // [13:14] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	11, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
+	4,  // 7: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
+	5,  // 8: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	5,  // 9: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	0,  // 10: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
+	4,  // 11: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
+	1,  // 12: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
+	4,  // 13: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
+	2,  // 14: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
+	2,  // 15: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
+	15, // [15:16] is the sub-list for method output_type
+	14, // [14:15] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -954,6 +1010,7 @@ func file_control_proto_init() {
 		(*Frame_CancelSession)(nil),
 		(*Frame_SessionQuiesced)(nil),
 		(*Frame_Receipt)(nil),
+		(*Frame_Goodbye)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -961,7 +1018,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// Defaults of a zero field in [Config].
+const (
+	DefaultOperationWait    = 30 * time.Second
+	DefaultHandshakeTimeout = 10 * time.Second
+)
+
+// Config is what an endpoint needs to know. Zero fields take the defaults.
+type Config struct {
+	// Name is how peers know this endpoint: 1 to 128 letters, digits and
+	// ". _ - :". Required.
+	Name string
+	// Backend moves the bytes. The endpoint closes it when Stop succeeds.
+	// Required.
+	Backend backend.Backend
+	// Agent is the name inside of the backend's metadata, where that is not Name.
+	Agent string
+	// Contain is called once when a grace deadline passed without proof: memory
+	// exists that nobody can say is free. Usually it ends or isolates the
+	// process. It is called outside of all locks. Required: there is no silent
+	// default (contract section 6).
+	Contain func(ownership.Containment) error
+	// RequestTimeout, T, and Grace, G, are those of the retirement clock; the
+	// defaults are ownership's.
+	RequestTimeout, Grace time.Duration
+	// OperationWait is how long an own operation may run before it is doubted.
+	// It stays retained and watched; proof that comes later settles it.
+	OperationWait time.Duration
+	// HandshakeTimeout bounds the exchange of Hellos in Attach.
+	HandshakeTimeout time.Duration
+	// OnRequest is called on a goroutine of its own for each REQUEST_DATA; see
+	// Endpoint.OnRequest. It may be nil and set later.
+	OnRequest func(*Request)
+	// Observe is called with each event in order, from one goroutine. It may be
+	// slow: then events are lost and counted, and nothing else. It must not call
+	// Stop or Halt.
+	Observe func(Event)
+	// Log gets one line for what an operator may need to know. nil: none.
+	Log *slog.Logger
+	// Quarantine is how far a doubt closes admission.
+	Quarantine ownership.Quarantine
+	// Incarnation is this life of the endpoint; zero takes a random one.
+	Incarnation ownership.Incarnation
+	// FirstRequest is the number of the first request that this endpoint
+	// creates by itself. The default comes from the wall clock, so that a
+	// restart does not use a number again.
+	FirstRequest uint64
+	// Owners, Sessions, Tombstones, Requests and Outbox bound the registry's
+	// tables; the defaults are ownership's.
+	Owners, Sessions, Tombstones, Requests, Outbox int
+
+	_ struct{}
+}
+
+// validate checks what the registry does not, and sets defaults.
+func (c *Config) validate() error {
+	if err := wire.CheckEndpoint(c.Name); err != nil {
+		return invalid("config", "Name: %w", err)
+	}
+	if c.Agent == "" {
+		c.Agent = c.Name
+	}
+	if err := wire.CheckEndpoint(c.Agent); err != nil {
+		return invalid("config", "Agent: %w", err)
+	}
+	if c.Backend == nil {
+		return invalid("config", "Backend is nil")
+	}
+	if c.OperationWait < 0 || c.HandshakeTimeout < 0 {
+		return invalid("config", "OperationWait or HandshakeTimeout is negative")
+	}
+	if c.OperationWait == 0 {
+		c.OperationWait = DefaultOperationWait
+	}
+	if c.HandshakeTimeout == 0 {
+		c.HandshakeTimeout = DefaultHandshakeTimeout
+	}
+	if c.Requests == 0 {
+		c.Requests = ownership.DefaultRequests
+	}
+	if c.Incarnation.IsZero() {
+		c.Incarnation = ownership.NewIncarnation()
+	}
+	if c.FirstRequest == 0 {
+		c.FirstRequest = uint64(max(1, time.Now().UnixMicro()))
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+func (c *Config) registry() (*ownership.Registry, error) {
+	r, err := ownership.New(ownership.Config{
+		Name: ownership.Accessor(c.Name), Incarnation: c.Incarnation,
+		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: c.Contain, Quarantine: c.Quarantine,
+		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("transfer: endpoint %s: %w", c.Name, err)
+	}
+	return r, nil
+}

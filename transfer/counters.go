@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"sync/atomic"
+
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// Counters are totals since New.
+type Counters struct {
+	ownership.Counters
+	// RepeatedMessages were dropped because their number had come before.
+	RepeatedMessages uint64
+	// ForeignMessages were dropped because they named a party that the stream
+	// does not stand for. Neither is evidence (contract section 8).
+	ForeignMessages uint64
+	// UndeliverableReports were for a life of a peer that is gone.
+	UndeliverableReports uint64
+	// RequestsTurnedAway found the table of kept requests full.
+	RequestsTurnedAway uint64
+	// FailedHandshakes are calls of Attach that returned an error.
+	FailedHandshakes uint64
+	// ProgressErrors are errors of Backend.Progress.
+	ProgressErrors uint64
+}
+
+type counters struct {
+	duplicates, foreign, undeliverable, requestsDropped, handshakes, progressErrors atomic.Uint64
+}
+
+// Counters returns the totals.
+func (e *Endpoint) Counters() Counters {
+	return Counters{
+		Counters:             e.registry.Counters(),
+		RepeatedMessages:     e.counts.duplicates.Load(),
+		ForeignMessages:      e.counts.foreign.Load(),
+		UndeliverableReports: e.counts.undeliverable.Load(),
+		RequestsTurnedAway:   e.counts.requestsDropped.Load(),
+		FailedHandshakes:     e.counts.handshakes.Load(),
+		ProgressErrors:       e.counts.progressErrors.Load(),
+	}
+}

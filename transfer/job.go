@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/gen/operation"
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// job is one own operation: a claim, and the retained handle that answers for
+// it. It keeps the exact claim name, so that a status that comes late, perhaps
+// after the request was tried again, never touches another claim.
+type job struct {
+	session *Session
+	claim   ownership.ClaimName
+	handle  backend.Operation
+	// last is the latest status that was passed on. It belongs to the goroutine
+	// that posts, and from then on to the poller.
+	last  backend.Status
+	dueAt time.Duration // when our wait runs out; guarded by watchdog.mu
+	over  atomic.Bool   // an answer ended it: nobody waits any more
+}
+
+// status maps what a backend says to what the table of spec/operation.yaml is
+// asked; the numbers are equal. Whatever is not an answer is ambiguous.
+func status(s backend.Status) operation.Status {
+	if !s.IsValid() {
+		return operation.StatusError
+	}
+	return operation.Status(s)
+}
+
+// offer passes on a status under the claim's whole name, with the time at which
+// it was seen. The registry decides what it means.
+func (e *Endpoint) offer(j *job, at time.Duration, s operation.Status) error {
+	effects, err := e.registry.Operation(at, ownership.OperationReport{Claim: j.claim, Status: s})
+	e.apply(effects)
+	if err != nil && !errors.Is(err, ownership.ErrStale) && !errors.Is(err, ownership.ErrClosed) {
+		e.config.Log.Warn("status of an own operation", "claim", j.claim, "status", s, "error", err)
+	}
+	return err
+}
+
+// operate runs one operation from Prepare to the moment when the poller takes
+// over. It is a goroutine of its own: Post may block for as long as a copy takes.
+func (e *Endpoint) operate(j *job, request backend.Request) {
+	defer e.finish(j.session, j.claim.Piece)
+	handle, err := e.config.Backend.Prepare(request)
+	if err != nil { // nothing is submitted, and nothing ever will be
+		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))
+		_ = e.offer(j, e.now(), operation.StatusNotSubmitted)
+		return
+	}
+	j.handle = handle
+	if e.offer(j, e.now(), operation.StatusSubmitting) != nil { // a cancel was faster
+		e.release(j)
+		_ = e.offer(j, e.now(), operation.StatusNotSubmitted)
+		return
+	}
+	e.watchdog.watch(j, e.now()+e.config.OperationWait)
+	seen := handle.Post()
+	e.posted(j, e.now(), seen)
+}
+
+// posted passes on what Post answered, and gives the operation to the poller
+// unless that was the end of it.
+func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
+	e.note(j.session, fmt.Sprintf("operation %v: post: %v%v", j.claim, seen.Status, cause(seen.Err)))
+	switch seen.Status {
+	case backend.Submitted, backend.InProgress:
+		j.last = backend.Submitted
+		_ = e.offer(j, at, operation.StatusSubmitted)
+	case backend.Done: // the copy ran inside of Post
+		_ = e.offer(j, at, operation.StatusSubmitted)
+		e.seen(j, at, seen)
+	default:
+		e.seen(j, at, seen)
+	}
+	if !j.over.Load() {
+		e.poller.add(j)
+	}
+}
+
+// seen passes on a status, ends the job where the status is an end, and reports
+// whether it was news.
+func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
+	if o.Status == j.last || o.Status == backend.InProgress {
+		return false
+	}
+	if j.last != 0 {
+		e.note(j.session, fmt.Sprintf("operation %v: poll: %v%v", j.claim, o.Status, cause(o.Err)))
+	}
+	j.last = o.Status
+	_ = e.offer(j, at, status(o.Status))
+	switch o.Status {
+	case backend.Done, backend.NotSubmitted:
+		j.over.Store(true)
+		e.release(j)
+	case backend.NotFound, backend.Replaced, backend.Lost:
+		// The handle stands for nothing, or for something else: it is not ours
+		// to release, and it can prove nothing any more.
+		j.over.Store(true)
+	}
+	return true
+}
+
+func cause(err error) string {
+	if err == nil {
+		return ""
+	}
+	return ": " + err.Error()
+}
+
+// release frees the handle of an operation that ended on proof.
+func (e *Endpoint) release(j *job) {
+	if err := j.handle.Release(); err != nil {
+		e.config.Log.Error("handle not released", "claim", j.claim, "error", err)
+	}
+}
+
+// finish says that the fan-out of a piece has returned.
+func (e *Endpoint) finish(s *Session, piece ownership.PieceName) {
+	effects, err := e.registry.Finish(e.now(), piece)
+	e.apply(effects)
+	if err != nil {
+		e.config.Log.Error("finish", "piece", piece, "session", s.name, "error", err)
+	}
+}

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// Link is an attached stream. Losing it is no event: reports and requests
+// resume in order on the next stream to the same incarnation.
+type Link struct {
+	peer   *peer
+	member ownership.Member
+	stream Stream
+	ctx    context.Context // ends with the link
+	cancel context.CancelCauseFunc
+	ended  chan struct{} // closed when both goroutines are gone
+
+	// Guarded by peer.mu.
+	resumed   bool   // the peer's first Receipt has come
+	announced bool   // our first Receipt was sent
+	confirmed uint64 // the number in our latest Receipt
+	leaving   bool   // Goodbye is to follow what else there is to send
+	left      bool   // Goodbye was sent
+	busy      bool   // the sender is inside of Stream.Send
+}
+
+// Peer returns the peer's name.
+func (l *Link) Peer() string { return string(l.member.Accessor) }
+
+// Incarnation returns the peer's life that the stream leads to.
+func (l *Link) Incarnation() ownership.Incarnation { return l.member.Incarnation }
+
+// Done returns a channel that is closed when the stream has ended.
+func (l *Link) Done() <-chan struct{} { return l.ended }
+
+// Err says why the stream ended, nil while it lives: io.EOF when the peer
+// closed it, ErrReplaced, ErrHalted, or what broke it.
+func (l *Link) Err() error {
+	select {
+	case <-l.ended:
+		return l.cause()
+	default:
+		return nil
+	}
+}
+
+func (l *Link) cause() error {
+	if err := context.Cause(l.ctx); err != context.Canceled { // of the endpoint's own context
+		return err
+	}
+	return ErrHalted
+}
+
+// Close ends the stream. It cancels nothing.
+func (l *Link) Close() error {
+	l.end(io.ErrClosedPipe)
+	<-l.ended
+	return nil
+}
+
+func (l *Link) end(cause error) { l.cancel(cause) }
+
+// Attach says Hello on a stream, loads the peer's metadata, and uses the stream
+// from then on; the endpoint closes it in the end, and at once if there is an
+// error. The context bounds the handshake alone. A stream to the same
+// incarnation takes over from the one before; one to a new incarnation means
+// that the old one is gone.
+//
+// The error matches ErrHandshake when the stream ended too early,
+// wire.ErrVersion, wire.ErrInvalid, ErrGone, or backend.ErrMetadata.
+func (e *Endpoint) Attach(ctx context.Context, stream Stream) (*Link, error) {
+	l, err := e.handshake(ctx, stream)
+	if err != nil {
+		_ = stream.Close()
+		e.counts.handshakes.Add(1)
+		return nil, err
+	}
+	return l, nil
+}
+
+func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) {
+	ctx, stop := context.WithTimeout(ctx, e.config.HandshakeTimeout)
+	defer stop()
+	defer context.AfterFunc(e.ctx, stop)()
+	generation, hello := e.hello()
+	theirs, err := greet(ctx, stream, hello)
+	if err != nil {
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHandshake, Err: err}
+	}
+	what := "peer " + theirs.Endpoint
+	if theirs.Endpoint == e.config.Name {
+		return nil, &Error{What: what, Kind: ErrHandshake, Err: errors.New("it has our own name")}
+	}
+	p, life := e.peer(ownership.Accessor(theirs.Endpoint)), ownership.Incarnation(theirs.Incarnation)
+	select {
+	case p.attach <- struct{}{}:
+		defer func() { <-p.attach }()
+	case <-ctx.Done():
+		return nil, &Error{What: what, Kind: ErrHandshake, Err: ctx.Err()}
+	}
+	if p.isGone(life) {
+		return nil, &Error{What: what, Kind: ErrGone}
+	}
+	agent := theirs.Agent
+	if agent == "" {
+		agent = theirs.Endpoint
+	}
+	if err := p.connected(ctx, agent, theirs.Metadata); err != nil {
+		return nil, &Error{What: what, Kind: ErrHandshake, Err: fmt.Errorf("load its metadata: %w", err)}
+	}
+	return p.install(stream, life, generation, theirs.Watermark)
+}
+
+// hello returns our Hello and the generation of the metadata in it.
+func (e *Endpoint) hello() (uint64, wire.Hello) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	h := wire.Hello{
+		Version: wire.Current, Endpoint: e.config.Name, Incarnation: wire.Incarnation(e.config.Incarnation),
+		Watermark: e.watermark, Metadata: e.metadata,
+	}
+	if e.config.Agent != e.config.Name {
+		h.Agent = e.config.Agent
+	}
+	return e.fetched, h
+}
+
+// greet exchanges Hellos. Both sides send first, so neither waits for the other
+// to begin.
+func greet(ctx context.Context, stream Stream, ours wire.Hello) (theirs wire.Hello, err error) {
+	sent := make(chan error, 1)
+	go func() { sent <- stream.Send(ctx, ours) }()
+	m, err := stream.Recv(ctx)
+	if err != nil {
+		_ = stream.Close()
+		<-sent
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the peer went away")
+		}
+		return theirs, err
+	}
+	if err := <-sent; err != nil {
+		return theirs, err
+	}
+	theirs, ok := m.(wire.Hello)
+	if !ok {
+		return theirs, fmt.Errorf("%w: %v before HELLO", ErrProtocol, m.Kind())
+	}
+	if err := theirs.Version.Check(); err != nil {
+		return theirs, err
+	}
+	return theirs, theirs.Validate()
+}
+
+// install makes the stream the peer's link. The one before has ended, with all
+// that it received taken in, before the new one says from where to resume.
+func (p *peer) install(stream Stream, life ownership.Incarnation, generation, watermark uint64) (*Link, error) {
+	e := p.endpoint
+	p.mu.Lock()
+	old := p.link
+	p.mu.Unlock()
+	if old != nil {
+		old.end(ErrReplaced)
+		<-old.ended
+	}
+	p.begin(life)
+	if watermark > 0 {
+		effects, err := e.registry.Watermark(e.now(), string(p.name), watermark)
+		e.apply(effects)
+		if err != nil {
+			e.config.Log.Warn("watermark", "peer", p.name, "error", err)
+		}
+	}
+	l := &Link{peer: p, member: ownership.Member{Accessor: p.name, Incarnation: life}, stream: stream, ended: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(e.ctx)
+	p.mu.Lock()
+	p.link = l
+	p.out.resume(generation)
+	p.mu.Unlock()
+	if !e.start(l.run) {
+		l.end(ErrHalted)
+		close(l.ended)
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
+	}
+	e.note(nil, "stream to "+string(p.name)+" attached")
+	e.changed.send()
+	return l, nil
+}
+
+// run reads and sends until the stream or the endpoint ends.
+func (l *Link) run() {
+	var both sync.WaitGroup
+	both.Go(func() { l.end(l.receive()) })
+	both.Go(func() { l.end(l.send()) })
+	<-l.ctx.Done()
+	_ = l.stream.Close()
+	both.Wait()
+	p := l.peer
+	p.mu.Lock()
+	if p.link == l {
+		p.link = nil
+	}
+	p.mu.Unlock()
+	p.endpoint.note(nil, fmt.Sprintf("stream to %s ended: %v", p.name, l.cause()))
+	close(l.ended)
+	p.endpoint.changed.send()
+}
+
+// send is the sender: the link's only goroutine that calls Stream.Send. Each
+// stream waits only for itself.
+func (l *Link) send() error {
+	for {
+		m, pub := l.next()
+		if m == nil {
+			select {
+			case <-l.peer.wake:
+				continue
+			case <-l.ctx.Done():
+				return l.ctx.Err()
+			}
+		}
+		err := l.stream.Send(l.ctx, m)
+		if pub != nil {
+			close(pub.done) // after an error it may have left: it counts as sent
+		}
+		l.sent(m)
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// next returns what is to be sent now: a Receipt if there is something new to
+// confirm, then, once the peer has said from where to resume, the rest, and
+// Goodbye after everything.
+func (l *Link) next() (m wire.Message, pub *publication) {
+	p := l.peer
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case !l.announced || p.received > l.confirmed:
+		l.announced, l.confirmed = true, p.received
+		m = wire.Receipt{Received: p.received}
+	case l.left || !l.resumed:
+	default:
+		if next, its := p.out.next(p); next != nil {
+			m, pub = next, its
+		} else if l.leaving {
+			m = wire.Goodbye{}
+		}
+	}
+	l.busy = m != nil
+	return m, pub
+}
+
+func (l *Link) sent(m wire.Message) {
+	p := l.peer
+	p.mu.Lock()
+	l.busy = false
+	l.left = l.left || m.Kind() == wire.KindGoodbye
+	p.mu.Unlock()
+	p.endpoint.changed.send()
+}

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// peer is another endpoint, over all of its streams and lives.
+type peer struct {
+	endpoint *Endpoint
+	name     ownership.Accessor
+	wake     signal        // the link's sender has something to look at
+	attach   chan struct{} // holds one token: one Attach at a time
+	backend  serial        // calls of Backend.Connect, in order
+
+	mu       sync.Mutex
+	life     ownership.Incarnation   // guarded by mu; zero before the first Hello
+	gone     []ownership.Incarnation // guarded by mu; never accepted again
+	agent    string                  // guarded by mu; the peer's name towards the backend
+	metadata []byte                  // guarded by mu; loaded last
+	link     *Link                   // guarded by mu; nil while no stream is attached
+	received uint64                  // guarded by mu; the latest number of this life
+	out      outgoing                // guarded by mu
+}
+
+// peer returns the record of a peer, a new one if there is none.
+func (e *Endpoint) peer(name ownership.Accessor) *peer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := e.peers[name]
+	if p == nil {
+		p = &peer{endpoint: e, name: name, wake: newSignal(), attach: make(chan struct{}, 1)}
+		e.peers[name] = p
+	}
+	return p
+}
+
+// attached returns the life and backend name of a peer that a stream leads to.
+func (e *Endpoint) attached(name string) (p *peer, member ownership.Member, err error) {
+	if p = e.lookup(ownership.Accessor(name)); p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.link != nil && !p.life.IsZero() {
+			return p, p.member(), nil
+		}
+	}
+	return nil, member, &Error{What: "peer " + name, Kind: ErrNoPeer}
+}
+
+// publish queues a REQUEST_DATA behind everything that goes to the member. If
+// that life is gone it never leaves.
+func (p *peer) publish(to ownership.Member, m wire.RequestData) *publication {
+	pub := newPublication(m)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life != to.Incarnation {
+		pub.withdraw()
+		close(pub.done)
+		return pub
+	}
+	p.out.queue = append(p.out.queue, pub)
+	p.wake.raise()
+	return pub
+}
+
+// connect loads metadata that came in a Hello, with the agent's name, or in a
+// REQUEST_DATA, without, in the order in which they came. It calls then with
+// the agent's name and the result. Nothing else waits for a backend that takes
+// long.
+func (p *peer) connect(agent string, metadata []byte, then func(agent string, err error)) {
+	p.backend.do(func() {
+		p.mu.Lock()
+		if agent == "" {
+			agent = p.agent
+		}
+		fresh := len(metadata) > 0 && (p.agent != agent || !bytes.Equal(p.metadata, metadata))
+		p.mu.Unlock()
+		if fresh {
+			if err := p.endpoint.config.Backend.Connect(agent, metadata); err != nil {
+				then(agent, err)
+				return
+			}
+		}
+		p.mu.Lock()
+		p.agent = agent
+		if fresh {
+			p.metadata = metadata
+		}
+		p.mu.Unlock()
+		then(agent, nil)
+	})
+}
+
+// connected waits for connect.
+func (p *peer) connected(ctx context.Context, agent string, metadata []byte) error {
+	result := make(chan error, 1)
+	p.connect(agent, metadata, func(_ string, err error) { result <- err })
+	select {
+	case err := <-result:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// begin makes life the present one. A life that it replaces is gone, which is
+// doubt about whatever it may still touch.
+func (p *peer) begin(life ownership.Incarnation) {
+	p.mu.Lock()
+	old := p.life
+	if old == life {
+		p.mu.Unlock()
+		return
+	}
+	p.life, p.received = life, 0
+	p.out.clear()
+	if !old.IsZero() {
+		p.gone = append(p.gone, old)
+	}
+	p.mu.Unlock()
+	if !old.IsZero() {
+		e := p.endpoint
+		e.withdraw(func(r *Request) bool { return r.from.Accessor == p.name && r.from.Incarnation == old })
+		e.note(nil, "peer "+string(p.name)+" came back in a new life")
+		effects, err := e.registry.Gone(e.now(), p.name, old)
+		e.apply(effects)
+		if err != nil {
+			e.config.Log.Warn("gone", "peer", p.name, "error", err)
+		}
+	}
+}
+
+// isGone reports whether a life was replaced or fenced.
+func (p *peer) isGone(life ownership.Incarnation) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Contains(p.gone, life)
+}
+
+// fence ends a life that a fence reached whole: it may not come back.
+func (p *peer) fence(spec ownership.FenceSpec) {
+	if spec.Scope != ownership.All {
+		return
+	}
+	p.mu.Lock()
+	life, link := p.life, p.link
+	p.mu.Unlock()
+	if !spec.Incarnation.IsZero() && spec.Incarnation != life {
+		return
+	}
+	p.retire(life)
+	if link != nil {
+		link.end(ErrGone)
+	}
+}
+
+// retire gives up what waits for a life that is over.
+func (p *peer) retire(life ownership.Incarnation) {
+	p.mu.Lock()
+	if !life.IsZero() && p.life == life {
+		p.gone = append(p.gone, life)
+		p.life = ownership.Incarnation{}
+		p.out.clear()
+		p.report() // returns when nothing waits: there is no life to send to
+	}
+	p.mu.Unlock()
+	p.endpoint.changed.send()
+}
+
+// pending says how much is still to be sent to the peer, or to be confirmed by
+// it or to it.
+func (p *peer) pending() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.out.window) + len(p.out.queue)
+	if l := p.link; l != nil && (p.received > l.confirmed || l.busy || l.leaving && !l.left) {
+		n++
+	}
+	return n
+}
+
+// leave lets the peer know that this endpoint has stopped.
+func (p *peer) leave() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.link != nil {
+		p.link.leaving = true
+		p.wake.raise()
+	}
+}

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/kvxfer/kvxfer/backend"
+)
+
+// poller asks the backend for all retained operations in one call a pass, and
+// lets a passive backend work while a peer may reach our memory. While there is
+// neither it waits on a channel and costs nothing.
+type poller struct {
+	endpoint *Endpoint
+	wake     signal
+	progress bool         // the backend's Limits.PassiveProgress
+	passive  atomic.Int64 // live claims on our memory of receive sessions
+
+	mu    sync.Mutex
+	added []*job // guarded by mu; since the last pass
+
+	// Of the run goroutine only; kept between passes, so that one that changes
+	// nothing allocates nothing.
+	jobs    []*job
+	handles []backend.Operation
+	seen    []backend.Observation
+}
+
+func newPoller(e *Endpoint) *poller {
+	return &poller{endpoint: e, wake: newSignal(), progress: e.config.Backend.Limits().PassiveProgress}
+}
+
+// add retains an operation until an answer ends it.
+func (p *poller) add(j *job) {
+	p.mu.Lock()
+	p.added = append(p.added, j)
+	p.mu.Unlock()
+	p.wake.raise()
+}
+
+// exposed counts the peers that may be at work on our memory.
+func (p *poller) exposed(change int64) {
+	if change != 0 && p.passive.Add(change) == change {
+		p.wake.raise()
+	}
+}
+
+// run polls until stop.
+func (p *poller) run(stop <-chan struct{}) {
+	var idle backoff
+	defer idle.end()
+	for {
+		if p.collect() {
+			idle.reset()
+		}
+		progress := p.progress && p.passive.Load() > 0
+		if len(p.jobs) == 0 && !progress {
+			idle.reset()
+			select {
+			case <-p.wake:
+				continue
+			case <-stop:
+				return
+			}
+		}
+		news := len(p.jobs) > 0 && p.poll()
+		if progress {
+			news = p.work() || news
+		}
+		if news {
+			idle.reset()
+		}
+		if !idle.wait(p.wake, stop) {
+			return
+		}
+	}
+}
+
+// collect takes in what was added, drops what is over, and reports whether
+// there was anything new.
+func (p *poller) collect() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	news := len(p.added) > 0
+	p.jobs = slices.DeleteFunc(append(p.jobs, p.added...), func(j *job) bool { return j.over.Load() })
+	clear(p.added)
+	p.added = p.added[:0]
+	return news
+}
+
+// poll asks once for all. Each answer has the time at which it was there.
+func (p *poller) poll() (news bool) {
+	n := len(p.jobs)
+	p.handles = p.handles[:0]
+	for _, j := range p.jobs {
+		p.handles = append(p.handles, j.handle)
+	}
+	p.seen = slices.Grow(p.seen[:0], n)[:n]
+	clear(p.seen)
+	p.endpoint.config.Backend.Poll(p.handles, p.seen)
+	at := p.endpoint.now()
+	for i, j := range p.jobs {
+		if !j.over.Load() {
+			news = p.endpoint.seen(j, at, p.seen[i]) || news
+		}
+	}
+	clear(p.handles)
+	return news
+}
+
+// work lets the backend move what peers send us. Notifications are not used as
+// evidence yet: the control stream alone carries results (contract section 8).
+func (p *poller) work() (news bool) {
+	notifications, err := p.endpoint.config.Backend.Progress()
+	if err != nil {
+		p.endpoint.counts.progressErrors.Add(1)
+	}
+	return len(notifications) > 0
+}

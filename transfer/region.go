@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/memory"
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// Region is registered memory: the unit of ownership and of reuse. All methods
+// may be called from any goroutine.
+type Region struct {
+	endpoint     *Endpoint
+	id           string
+	memory       backend.Memory
+	arena        *memory.Arena // nil for memory of the caller's own
+	registration backend.Registration
+}
+
+// Register makes an arena usable in transfers under a name that is unique in
+// this endpoint. The arena must not be closed before the region is deregistered.
+func (e *Endpoint) Register(id string, arena *memory.Arena) (*Region, error) {
+	if arena == nil || arena.Len() == 0 {
+		return nil, invalid("region "+id, "the arena is nil or closed")
+	}
+	return e.register(&Region{
+		endpoint: e, id: id, arena: arena,
+		memory: backend.Memory{Addr: arena.Addr(), Len: uint64(arena.Len())},
+	})
+}
+
+// RegisterMemory does the same for memory that the caller manages. It must not
+// be Go-heap memory, and must stay mapped until Deregister has succeeded.
+func (e *Endpoint) RegisterMemory(id string, m backend.Memory) (*Region, error) {
+	if m.Addr == 0 || m.Len == 0 {
+		return nil, invalid("region "+id, "address or length is 0")
+	}
+	return e.register(&Region{endpoint: e, id: id, memory: m})
+}
+
+func (e *Endpoint) register(r *Region) (*Region, error) {
+	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Len: r.memory.Len}); err != nil {
+		return nil, err
+	}
+	registration, err := e.config.Backend.Register(r.memory)
+	if err != nil {
+		effects, _ := e.registry.RemoveRegion(e.now(), r.id) // nothing has used it yet
+		e.apply(effects)
+		return nil, &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+	}
+	r.registration = registration
+	e.mu.Lock()
+	e.regions[r.id] = r
+	e.mu.Unlock()
+	return r, e.refresh()
+}
+
+// refresh fetches the metadata after registrations have changed. Peers get it
+// with the next message that needs it.
+func (e *Endpoint) refresh() error {
+	e.mu.Lock()
+	e.generation++
+	generation := e.generation
+	e.mu.Unlock()
+	metadata, err := e.config.Backend.Metadata()
+	if err != nil {
+		return &Error{What: "metadata of " + e.config.Name, Kind: ErrConfig, Err: err}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if generation > e.fetched { // somebody else may have fetched newer ones
+		e.metadata, e.fetched = metadata, generation
+	}
+	return nil
+}
+
+// ID returns the region's name.
+func (r *Region) ID() string { return r.id }
+
+// Memory returns the registered range.
+func (r *Region) Memory() backend.Memory { return r.memory }
+
+// State returns who owns the region, and its generations.
+func (r *Region) State() (ownership.RegionState, bool) { return r.endpoint.registry.Region(r.id) }
+
+// Reuse asks for the permission to put other content into the region. While it
+// is owned the error matches ownership.ErrRefused and names the claims.
+func (r *Region) Reuse() error {
+	effects, err := r.endpoint.registry.Reuse(r.endpoint.now(), r.id)
+	r.endpoint.apply(effects)
+	return err
+}
+
+// Deregister ends the registration and forgets the region. While it is owned
+// the error matches ownership.ErrRefused, and the backend does not hear of it.
+// It is no fence: a peer that has the metadata may still reach the memory.
+func (r *Region) Deregister() error {
+	e := r.endpoint
+	// A second call goes on where the backend refused the first.
+	if state, known := r.State(); !known || state.Registered {
+		effects, err := e.registry.Deregister(e.now(), r.id)
+		e.apply(effects)
+		if err != nil {
+			return err
+		}
+	}
+	return r.remove()
+}
+
+// remove deregisters at the backend what the registry has let go.
+func (r *Region) remove() error {
+	e := r.endpoint
+	if err := e.config.Backend.Deregister(r.registration); err != nil {
+		return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+	}
+	effects, err := e.registry.RemoveRegion(e.now(), r.id)
+	e.apply(effects)
+	e.mu.Lock()
+	delete(e.regions, r.id)
+	e.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	return e.refresh()
+}

@@ -1,0 +1,275 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// Request is a peer's REQUEST_DATA that waits for this side's answer: Send or
+// Refuse. Until then the peer's memory stays owned there. All methods may be
+// called from any goroutine.
+type Request struct {
+	endpoint  *Endpoint
+	from      ownership.Member // with the sequence of the peer's claim
+	agent     string           // the peer's name towards the backend
+	piece     ownership.PieceName
+	segments  []backend.Segment // of the peer
+	label     string
+	withdrawn chan struct{} // closed when the peer needs no answer any more
+
+	mu       sync.Mutex
+	answered bool   // guarded by mu
+	ready    bool   // guarded by endpoint.mu; the peer's metadata is loaded
+	handed   bool   // guarded by endpoint.mu; OnRequest was called
+	order    uint64 // guarded by endpoint.mu; of arrival
+}
+
+// Session returns the name of the peer's session, which the sending one shares.
+func (r *Request) Session() ownership.SessionName { return r.piece.Session }
+
+// Piece returns the name of the piece.
+func (r *Request) Piece() string { return r.piece.Piece }
+
+// Peer returns the name of who asks.
+func (r *Request) Peer() string { return string(r.from.Accessor) }
+
+// Label returns the label that the peer gave, empty if none.
+func (r *Request) Label() string { return r.label }
+
+// Lens returns the lengths in bytes of the peer's blocks, in order.
+func (r *Request) Lens() []uint64 {
+	lens := make([]uint64, len(r.segments))
+	for i, s := range r.segments {
+		lens[i] = s.Len
+	}
+	return lens
+}
+
+// Len returns how many bytes are asked for.
+func (r *Request) Len() uint64 { return total(r.segments) }
+
+// Withdrawn returns a channel that is closed when the peer cancelled or is
+// gone before there was an answer.
+func (r *Request) Withdrawn() <-chan struct{} { return r.withdrawn }
+
+// SendSpec says what to send.
+type SendSpec struct {
+	// Region holds the data. It is owned, together with other sends at most,
+	// until the session is closed. Required.
+	Region *Region
+	// Blocks are its ranges, in the order in which they go to the peer's blocks;
+	// none means all of it. The total length must be the request's; the blocks
+	// need not be cut in the same places.
+	Blocks []Block
+
+	_ struct{}
+}
+
+// Send answers with data. It returns the session that owns the region from now
+// on; the operation is posted on a goroutine of its own, so that Send does not
+// wait for a copy. After an error nothing is owned here; whether the peer has
+// been told depends on how far it came, and Refuse is always fine then.
+func (r *Request) Send(spec SendSpec) (*Session, error) {
+	e := r.endpoint
+	if spec.Region == nil || spec.Region.endpoint != e {
+		return nil, invalid("send", "Region is nil or another endpoint's")
+	}
+	local, err := segments(spec.Region, spec.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	local, remote, err := pair(local, r.segments)
+	if err != nil {
+		return nil, &Error{What: "send", Kind: ErrConfig, Err: err}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over() {
+		return nil, &Error{What: "request " + r.piece.String(), Kind: ErrAnswered}
+	}
+	s, claims, err := e.admit(ownership.Send, r.piece, spec.Region.id, []ownership.Member{r.from})
+	if err != nil {
+		return nil, err
+	}
+	r.answered = true
+	e.answered(r)
+	if err := s.Complete(); err != nil {
+		e.config.Log.Error("complete", "session", s.name, "error", err)
+	}
+	j := &job{session: s, claim: claims[0]}
+	go e.operate(j, backend.Request{Direction: backend.Write, Peer: r.agent, Local: local, Remote: remote})
+	return s, nil
+}
+
+// Refuse answers that no data will come: the peer is told that nothing of the
+// request is held here and never will be. The reason goes to this side's log
+// and timeline; the message has no room for it. Refusing twice is fine.
+func (r *Request) Refuse(reason string) error {
+	e := r.endpoint
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over() {
+		return nil
+	}
+	_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal})
+	e.apply(effects)
+	if err != nil {
+		return err
+	}
+	r.answered = true
+	e.answered(r)
+	e.note(nil, fmt.Sprintf("request %v refused: %s", r.piece, reason))
+	e.config.Log.Info("request refused", "request", r.piece, "peer", r.from.Accessor, "reason", reason)
+	return nil
+}
+
+// over reports whether the request was answered or withdrawn; mu is held.
+func (r *Request) over() bool {
+	select {
+	case <-r.withdrawn:
+		return true
+	default:
+		return r.answered
+	}
+}
+
+// OnRequest sets what is called, on a goroutine of its own, for each
+// REQUEST_DATA; those that arrived before are handed over now. The function
+// may answer at once or keep the request and answer later.
+func (e *Endpoint) OnRequest(f func(*Request)) {
+	e.mu.Lock()
+	e.onRequest = f
+	var waiting []*Request
+	for _, r := range e.requests {
+		if f != nil && r.ready && !r.handed {
+			r.handed = true
+			waiting = append(waiting, r)
+		}
+	}
+	e.mu.Unlock()
+	slices.SortFunc(waiting, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
+	for _, r := range waiting {
+		go f(r)
+	}
+}
+
+// requested takes a REQUEST_DATA in. false: it is not meant for this endpoint,
+// or the claim in it is not the peer's.
+func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
+	e, p := l.peer.endpoint, l.peer
+	claim := coreClaim(m.Claim)
+	if string(claim.Accessor) != e.config.Name || claim.Incarnation != e.config.Incarnation || claim.Owner != l.member.Incarnation {
+		return false
+	}
+	r := &Request{
+		endpoint: e, from: l.member, piece: claim.Piece, segments: backendSegments(m.Segments), label: m.Label,
+		withdrawn: make(chan struct{}),
+	}
+	r.from.Sequence = claim.Sequence
+	fresh, room := e.keep(r)
+	if !room {
+		e.dropped(r, nil)
+		return true
+	}
+	effects, err := e.registry.Requested(at, claim.Piece.Session, l.member)
+	e.apply(effects)
+	switch {
+	case !fresh: // asked again: answered before, or still with the application
+	case err != nil:
+		e.answered(r)
+		e.dropped(r, err)
+	case answers(effects, claim.Piece.Session):
+		e.answered(r)
+	default:
+		p.connect("", m.Metadata, func(agent string, err error) {
+			r.agent = agent
+			e.hand(r, err)
+		})
+	}
+	return true
+}
+
+// dropped counts a request that found a full table: the peer will cancel or ask
+// again (contract section 8).
+func (e *Endpoint) dropped(r *Request, err error) {
+	e.counts.requestsDropped.Add(1)
+	e.config.Log.Warn("request dropped", "request", r.piece, "peer", r.from.Accessor, "error", err)
+}
+
+// answers reports whether the registry has answered a request by itself.
+func answers(effects ownership.Effects, name ownership.SessionName) bool {
+	return slices.ContainsFunc(effects, func(f ownership.Effect) bool {
+		q, ok := f.(*ownership.Queued)
+		return ok && q.Message.Session() == name
+	})
+}
+
+// keep remembers a request until it is answered. It reports whether it is new,
+// and whether there was room for it.
+func (e *Endpoint) keep(r *Request) (fresh, room bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := r.piece.Session
+	if e.requests[name] != nil || e.sessions[name] != nil {
+		return false, true
+	}
+	if len(e.requests) >= e.config.Requests {
+		return false, false
+	}
+	e.arrivals++
+	r.order = e.arrivals
+	e.requests[name] = r
+	return true, true
+}
+
+// hand gives a request to the application once the peer's metadata is loaded.
+func (e *Endpoint) hand(r *Request, err error) {
+	if err != nil {
+		if err := r.Refuse("the peer's metadata: " + err.Error()); err != nil {
+			e.config.Log.Error("refuse", "request", r.piece, "error", err)
+		}
+		return
+	}
+	e.mu.Lock()
+	f := e.onRequest
+	kept := e.requests[r.piece.Session] == r
+	r.ready = true
+	if kept && f != nil {
+		r.handed = true
+	}
+	e.mu.Unlock()
+	if kept && f != nil {
+		go f(r)
+	}
+}
+
+// answered forgets a request.
+func (e *Endpoint) answered(r *Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.requests[r.piece.Session] == r {
+		delete(e.requests, r.piece.Session)
+	}
+}
+
+// withdraw forgets the requests that match: their peers need no answer.
+func (e *Endpoint) withdraw(match func(*Request) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for name, r := range e.requests {
+		if match(r) {
+			delete(e.requests, name)
+			close(r.withdrawn)
+		}
+	}
+}

@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/memory"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+)
+
+const (
+	sender   = "prefill-0"
+	receiver = "decode-0"
+	size     = 64 << 10
+	wait     = 10 * time.Second // OperationWait
+	timeout  = 60 * time.Second // T
+	grace    = 30 * time.Second // G
+)
+
+// party is one endpoint with its agent and one registered arena.
+type party struct {
+	*transfer.Endpoint
+	t      *testing.T
+	agent  *loop.Agent
+	arena  *memory.Arena
+	region *transfer.Region
+
+	mu         sync.Mutex
+	lines      []string // guarded by mu; the timeline
+	contained  []ownership.Containment
+	requests   chan *transfer.Request
+	keepOwning bool // the test ends while memory is owned
+}
+
+// rig is a fabric with a sender and a receiver, in virtual time.
+type rig struct {
+	t      *testing.T
+	fabric *loop.Fabric
+	s, r   *party
+}
+
+// inVirtualTime runs f in a synctest bubble, which also fails the test if a
+// goroutine of an endpoint is left when f returns.
+func inVirtualTime(t *testing.T, config loop.Config, f func(*testing.T, *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		g := &rig{t: t, fabric: loop.New(config)}
+		g.s, g.r = g.party(sender), g.party(receiver)
+		f(t, g)
+		for _, p := range []*party{g.s, g.r} {
+			p.end()
+		}
+	})
+}
+
+func (g *rig) party(name string, change ...func(*transfer.Config)) *party {
+	g.t.Helper()
+	agent, err := g.fabric.Agent(name)
+	must(g.t, err)
+	p := &party{t: g.t, agent: agent, requests: make(chan *transfer.Request, 100)}
+	config := transfer.Config{
+		Name: name, Backend: agent, RequestTimeout: timeout, Grace: grace, OperationWait: wait, FirstRequest: 1,
+		Contain:   func(c ownership.Containment) error { p.contain(c); return nil },
+		Observe:   p.observe,
+		OnRequest: func(r *transfer.Request) { p.requests <- r },
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	p.Endpoint, err = transfer.New(config)
+	must(g.t, err)
+	p.arena, err = memory.New(memory.Spec{Len: size})
+	must(g.t, err)
+	p.region, err = p.Register("pool", p.arena)
+	must(g.t, err)
+	return p
+}
+
+func (p *party) contain(c ownership.Containment) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.contained = append(p.contained, c)
+}
+
+func (p *party) observe(ev transfer.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ev.Effect != nil {
+		p.lines = append(p.lines, ev.Effect.String())
+	} else {
+		p.lines = append(p.lines, ev.Note)
+	}
+}
+
+// end stops the endpoint if it can be, halts it otherwise.
+func (p *party) end() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	if p.keepOwning {
+		p.Halt()
+	} else if err := p.Stop(ctx); err != nil {
+		p.t.Errorf("stop: %v", err)
+		p.Halt()
+	}
+	must(p.t, p.arena.Close())
+}
+
+// attach joins two endpoints by a stream in memory.
+func attach(t *testing.T, a, b *party) (la, lb *transfer.Link) {
+	t.Helper()
+	sa, sb := transfer.Pipe()
+	return attachOver(t, a, b, sa, sb)
+}
+
+func attachOver(t *testing.T, a, b *party, sa, sb transfer.Stream) (la, lb *transfer.Link) {
+	t.Helper()
+	result := make(chan error, 1)
+	go func() {
+		var err error
+		lb, err = b.Attach(t.Context(), sb)
+		result <- err
+	}()
+	la, err := a.Attach(t.Context(), sa)
+	must(t, errors.Join(err, <-result))
+	return la, lb
+}
+
+// request asks for the receiver's whole region and returns what the sender got.
+func (g *rig) request() (*transfer.Session, *transfer.Request) {
+	g.t.Helper()
+	rs, err := g.r.Receive(g.t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender), Label: "chat"})
+	must(g.t, err)
+	return rs, <-g.s.requests
+}
+
+// begin starts a whole transfer and returns both sessions.
+func (g *rig) begin() (rs, ss *transfer.Session) {
+	g.t.Helper()
+	fill(g.s.arena, 'a')
+	rs, request := g.request()
+	ss, err := request.Send(transfer.SendSpec{Region: g.s.region})
+	must(g.t, err)
+	return rs, ss
+}
+
+func fill(a *memory.Arena, b byte) {
+	data := a.Bytes()
+	for i := range data {
+		data[i] = b + byte(i%7)
+	}
+}
+
+// expect fails unless the lines appear in the timeline in this order.
+func (p *party) expect(lines ...string) {
+	p.t.Helper()
+	synctest.Wait()
+	p.mu.Lock()
+	got := slices.Clone(p.lines)
+	p.mu.Unlock()
+	rest := got
+	for _, want := range lines {
+		i := slices.IndexFunc(rest, func(line string) bool { return strings.Contains(line, want) })
+		if i < 0 {
+			p.t.Fatalf("%s: no %q in its place in\n%s", p.Name(), want, strings.Join(got, "\n"))
+		}
+		rest = rest[i+1:]
+	}
+}
+
+func (p *party) count(part string) (n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, line := range p.lines {
+		if strings.Contains(line, part) {
+			n++
+		}
+	}
+	return n
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantErr(t *testing.T, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Fatalf("got %v, want %v", err, want)
+	}
+}
+
+func wantAnswer(t *testing.T, s *transfer.Session, want string) {
+	t.Helper()
+	if got := s.Answer().String(); got != want {
+		t.Fatalf("%v session %v: %s, want %s", s.Side(), s.Name(), got, want)
+	}
+}
+
+func wantPhysical(t *testing.T, s *transfer.Session, want ownership.Physical) {
+	t.Helper()
+	if got := s.Physical(); got != want {
+		t.Fatalf("%v session %v is %v, want %v", s.Side(), s.Name(), got, want)
+	}
+}
+
+func (p *party) fatal() bool {
+	select {
+	case <-p.Fatal():
+		return true
+	default:
+		return false
+	}
+}
+

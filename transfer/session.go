@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// Session is one attempt of one request on this side. It owns memory until it
+// is closed, whatever its outcome. All methods may be called from any goroutine.
+type Session struct {
+	endpoint *Endpoint
+	name     ownership.SessionName
+	side     ownership.Side
+	done     chan struct{} // closed at the first terminal outcome
+	released chan struct{} // closed when the session is closed
+	changed  broadcast     // something of this session moved
+
+	mu     sync.Mutex
+	answer Answer // guarded by mu
+}
+
+// adopt makes the session that admitted effects will be about. It is called
+// before the session is admitted, so that no effect is missed, and must be
+// undone with forget if that fails.
+func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side) (*Session, error) {
+	s := &Session{
+		endpoint: e, name: name, side: side, done: make(chan struct{}), released: make(chan struct{}),
+		answer: Answer{Outcome: outcome.Active},
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sessions[name] != nil {
+		return nil, &ownership.Error{Kind: ownership.KindReject, What: "session " + name.String(), Why: "the name is owned"}
+	}
+	e.sessions[name] = s
+	return s, nil
+}
+
+// Name returns the session's name, which both sides share.
+func (s *Session) Name() ownership.SessionName { return s.name }
+
+// Side says whose memory this session owns.
+func (s *Session) Side() ownership.Side { return s.side }
+
+// Done returns a channel that is closed at the first terminal outcome. The
+// memory may still be touched then.
+func (s *Session) Done() <-chan struct{} { return s.done }
+
+// Released returns a channel that is closed when the session gave its memory
+// back.
+func (s *Session) Released() <-chan struct{} { return s.released }
+
+// Answer returns the logical answer so far; its outcome is ACTIVE while there
+// is none.
+func (s *Session) Answer() Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answer
+}
+
+// Physical says whether the memory could be reused: RETIRED once every owner
+// is drained or released. It is no permission; only a release is.
+func (s *Session) Physical() ownership.Physical {
+	if state, owned := s.endpoint.registry.Session(s.name); owned {
+		return state.Physical
+	}
+	return ownership.PhysicalRetired
+}
+
+// State returns everything that is known of the session, and false once it is
+// closed.
+func (s *Session) State() (ownership.SessionState, bool) { return s.endpoint.registry.Session(s.name) }
+
+// Wait waits for the outcome. It returns nil for SUCCEEDED, an *OutcomeError
+// for any other, and the context's error if that ends first: a context ends
+// the wait, never the claim.
+func (s *Session) Wait(ctx context.Context) error {
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if a := s.Answer(); a.Outcome != outcome.Succeeded {
+		return &OutcomeError{Session: s.name, Answer: a}
+	}
+	return nil
+}
+
+// Cancel ends the session, unless it has an outcome, and returns its logical
+// and physical state. It proves nothing about the memory. Calling it again is
+// fine.
+func (s *Session) Cancel() (ownership.CancelResult, error) {
+	e := s.endpoint
+	result, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: s.name, Origin: ownership.FromLocal})
+	e.apply(effects)
+	return result, err
+}
+
+// Fail ends the session as FAILED with the caller's reason as its cause, unless
+// it has an outcome.
+func (s *Session) Fail(reason string) error {
+	effects, err := s.endpoint.registry.Fail(s.endpoint.now(), s.name, ownership.Cause(reason))
+	s.endpoint.apply(effects)
+	return err
+}
+
+// Complete says that no more pieces come. Receive and Request.Send do it by
+// themselves; again is fine.
+func (s *Session) Complete() error {
+	effects, err := s.endpoint.registry.Complete(s.endpoint.now(), s.name)
+	s.endpoint.apply(effects)
+	return err
+}
+
+// Close gives the memory back. While anybody may still touch it the error
+// matches ownership.ErrRefused and lists who. Closing again is fine.
+func (s *Session) Close() error {
+	effects, err := s.endpoint.registry.Close(s.endpoint.now(), s.name)
+	s.endpoint.apply(effects)
+	return err
+}
+
+// Drain waits until everything is proven, and closes the session. If ctx ends
+// first, nothing was given back, and the error has both the context's and the
+// list of who may still touch the memory.
+func (s *Session) Drain(ctx context.Context) error {
+	for {
+		moved := s.changed.wait()
+		err := s.Close()
+		if !errors.Is(err, ownership.ErrRefused) {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-s.endpoint.fatal:
+			return s.Close() // says fatal
+		case <-ctx.Done():
+			return &Error{What: "session " + s.name.String(), Kind: ctx.Err(), Err: err}
+		}
+	}
+}
+
+// react takes over what an effect says about this session.
+func (s *Session) react(effect ownership.Effect) {
+	switch f := effect.(type) {
+	case *ownership.SessionEnded:
+		s.mu.Lock()
+		s.answer = Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin}
+		s.mu.Unlock()
+		close(s.done)
+	case *ownership.SessionClosed:
+		close(s.released)
+	}
+	s.changed.send()
+}
+
+// abandon gets rid of a session whose construction did not come to its end.
+// Nothing of it was published.
+func (s *Session) abandon(reason string) {
+	_ = s.Fail(reason)
+	if err := s.Close(); err != nil {
+		s.endpoint.config.Log.Error("half-made session stays", "session", s.name, "error", err)
+	}
+}

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// Stop shuts the endpoint down, fail-closed: nothing new is admitted, what is
+// ACTIVE is cancelled, and Stop waits until everything is proven and every
+// report has arrived. Then all memory is released and deregistered, the backend
+// closed, and the endpoint halted.
+//
+// If ctx ends first, everything that is not proven is kept, the error matches
+// ownership.ErrRefused and lists what and why, or ErrUnacknowledged if only
+// reports wait; the endpoint goes on, and Stop may be called again. After FATAL
+// the error matches ownership.ErrFatal.
+func (e *Endpoint) Stop(ctx context.Context) error {
+	if err := e.retire(ctx); err != nil {
+		return err
+	}
+	if err := e.flush(ctx); err != nil {
+		return err
+	}
+	if err := e.dismantle(); err != nil {
+		return err
+	}
+	e.Halt()
+	e.polling.Wait()
+	return nil
+}
+
+// retire waits until the registry lets go of everything.
+func (e *Endpoint) retire(ctx context.Context) error {
+	for {
+		moved := e.changed.wait()
+		effects, err := e.registry.Stop(e.now())
+		e.apply(effects)
+		if !errors.Is(err, ownership.ErrRefused) {
+			return err
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return &Error{What: "stop " + e.config.Name, Kind: ctx.Err(), Err: err}
+		}
+	}
+}
+
+// flush waits until every peer has confirmed what was sent to it, and then says
+// Goodbye.
+func (e *Endpoint) flush(ctx context.Context) error {
+	if err := e.confirmed(ctx); err != nil {
+		return err
+	}
+	for _, p := range e.everyPeer() {
+		p.leave()
+	}
+	return e.confirmed(ctx)
+}
+
+func (e *Endpoint) confirmed(ctx context.Context) error {
+	for {
+		moved := e.changed.wait()
+		name, waiting := e.pending()
+		if waiting == 0 {
+			return nil
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			err := fmt.Errorf("%d to %s: %w", waiting, name, ctx.Err())
+			return &Error{What: "stop " + e.config.Name, Kind: ErrUnacknowledged, Err: err}
+		}
+	}
+}
+
+func (e *Endpoint) everyPeer() []*peer {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.peers))
+}
+
+func (e *Endpoint) pending() (ownership.Accessor, int) {
+	for _, p := range e.everyPeer() {
+		if n := p.pending(); n > 0 {
+			return p.name, n
+		}
+	}
+	return "", 0
+}
+
+// dismantle takes the backend apart, which knows of nothing in flight any more.
+func (e *Endpoint) dismantle() error {
+	e.mu.Lock()
+	regions := slices.Collect(maps.Values(e.regions))
+	e.mu.Unlock()
+	for _, r := range regions {
+		if err := e.config.Backend.Deregister(r.registration); err != nil {
+			return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+		}
+		e.mu.Lock()
+		delete(e.regions, r.id)
+		e.mu.Unlock()
+	}
+	if err := e.config.Backend.Close(); err != nil {
+		return &Error{What: "backend of " + e.config.Name, Kind: ErrConfig, Err: err}
+	}
+	return nil
+}
+
+// Halt ends the endpoint's goroutines and streams and gives nothing back: what
+// is owned stays owned and registered, the backend stays open, and nobody
+// watches any more. It is for a process that is about to end, above all after
+// FATAL. A goroutine that is inside of a backend call ends when that returns.
+func (e *Endpoint) Halt() {
+	e.mu.Lock()
+	e.halted = true
+	e.mu.Unlock()
+	e.halt()
+	e.running.Wait()
+}
