@@ -63,13 +63,22 @@ func readNumber(path string) (int64, bool) {
 	return n, err == nil
 }
 
-// CheckFits refuses a shape whose pools, one a process, do not fit in memory.
-func (s Shape) CheckFits(processes int) error {
+// FitError says that the pools of a shape are larger than the memory.
+type FitError struct {
+	Need, Available int64 // bytes
+}
+
+// Error gives both sizes.
+func (e *FitError) Error() string {
+	return fmt.Sprintf("pools of %d bytes do not fit in %d available", e.Need, e.Available)
+}
+
+// CheckFits refuses a shape whose pools, one for each of n sides, do not fit in
+// memory.
+func (s Shape) CheckFits(n int) error {
 	free, known := Available()
-	need := s.PoolBytes() * int64(processes)
-	if known && need > free {
-		return &SizeError{"layers × blocks × block-size", s.Bytes(),
-			fmt.Sprintf("bytes need %d bytes for the pools of both sides, and %d are available; give a smaller shape", need, free)}
+	if need := s.PoolBytes() * int64(n); known && need > free {
+		return &FitError{Need: need, Available: free}
 	}
 	return nil
 }

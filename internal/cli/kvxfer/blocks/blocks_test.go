@@ -40,8 +40,9 @@ func TestCheckFits(t *testing.T) {
 	if err := (Shape{1, 1, 1}).CheckFits(2); err != nil {
 		t.Error(err)
 	}
-	if err := (Shape{1 << 10, 1 << 8, 1 << 38}).CheckFits(2); err == nil {
-		t.Error("an exbibyte fits in memory")
+	var fit *FitError
+	if err := (Shape{1 << 10, 1 << 8, 1 << 38}).CheckFits(2); !errors.As(err, &fit) || fit.Need != 1<<58 {
+		t.Errorf("a quarter of an exbibyte fits in memory: %v", err)
 	}
 }
 

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/kvxfer/kvxfer/internal/proc"
+)
+
+// peer is the receiver as the first process sees it: its events go to the
+// timeline, its other replies wait to be asked for.
+type peer struct {
+	Process
+	replies chan reply
+	ended   chan struct{} // closed when nothing more comes
+
+	mu  sync.Mutex
+	err error // guarded by mu; why it ended
+}
+
+// errEnded is the cause of a watch's end.
+var errEnded = errors.New("receiver ended")
+
+func newPeer(process Process, event func(Event)) *peer {
+	p := &peer{Process: process, replies: make(chan reply, 16), ended: make(chan struct{})}
+	go p.read(event)
+	return p
+}
+
+func (p *peer) read(event func(Event)) {
+	defer close(p.ended)
+	for {
+		var r reply
+		if err := p.Recv(context.Background(), &r); err != nil {
+			p.fail(err)
+			return
+		}
+		switch {
+		case r.Event != nil:
+			event(*r.Event)
+		case r.Failed != nil:
+			p.fail(r.Failed)
+			return
+		case r == reply{}:
+			p.fail(fmt.Errorf("%w: an empty reply", errProtocol))
+			return
+		default:
+			p.replies <- r
+		}
+	}
+}
+
+var errProtocol = errors.New("move: the second process does not speak our protocol")
+
+func (p *peer) fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err == nil {
+		p.err = err
+	}
+}
+
+// watch is ctx until the receiver ends.
+func (p *peer) watch(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-p.ended:
+			cancel(errEnded)
+		case <-done:
+		}
+	}()
+	var once sync.Once
+	return ctx, func() { once.Do(func() { close(done) }); cancel(nil) }
+}
+
+// next waits for the reply that is wanted; any other is a mistake.
+func (p *peer) next(ctx context.Context, want func(reply) bool) (reply, error) {
+	select {
+	case r := <-p.replies:
+		if !want(r) {
+			return r, fmt.Errorf("%w: an unexpected reply", errProtocol)
+		}
+		return r, nil
+	case <-p.ended:
+		select {
+		case r := <-p.replies:
+			if want(r) {
+				return r, nil
+			}
+		default:
+		}
+		return reply{}, p.failure(ctx, "before it was done")
+	case <-ctx.Done():
+		return reply{}, context.Cause(ctx)
+	}
+}
+
+// failure says why the receiver ended: in its own words, or in the kernel's.
+func (p *peer) failure(ctx context.Context, when string) error {
+	p.mu.Lock()
+	err := p.err
+	p.mu.Unlock()
+	if errors.Is(err, proc.ErrClosed) {
+		return &Failure{Kind: KindPeer, Text: fmt.Sprintf("second process %s %s", p.Ending(ctx), when)}
+	}
+	return err
+}

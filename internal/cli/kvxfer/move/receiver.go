@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package move
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
+	"github.com/kvxfer/kvxfer/internal/proc"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
+)
+
+// receiver is the second process.
+type receiver struct {
+	*side
+	plan   *Plan
+	parent *proc.Lines
+	out    *bufio.Writer // nil without Plan.Out
+}
+
+// Receive is the second process: it asks the sender for data as often as its
+// parent orders it to, and tells what came of it.
+func Receive(ctx context.Context, plan Plan, open Opener, parent *proc.Lines) error {
+	err := receive(ctx, &plan, open, parent)
+	if err != nil {
+		return errors.Join(err, parent.Send(reply{Failed: failureOf(err)}))
+	}
+	return nil
+}
+
+func receive(ctx context.Context, plan *Plan, open Opener, parent *proc.Lines) (err error) {
+	r := &receiver{plan: plan, parent: parent}
+	if plan.Out != "" {
+		file, err := os.Create(plan.Out)
+		if err != nil {
+			return fmt.Errorf("move: output: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		r.out = bufio.NewWriterSize(file, 1<<20)
+	}
+	r.side, err = newSide(plan, sideConfig{
+		name: ReceiverName, which: SideReceiver, order: plan.targetOrder(), open: open,
+		observe: func(e Event) { _ = parent.Send(reply{Event: &e}) }, // a parent that is gone ends this process
+		contain: func(c ownership.Containment) error {
+			return parent.Send(reply{Failed: &Failure{Kind: KindPeer, Text: fmt.Sprintf("receiver: FATAL: session %v not settled in time", c.Session)}})
+		},
+	})
+	if err != nil {
+		return err
+	}
+	stream, err := rpc.Dial(ctx, plan.Control)
+	if err != nil {
+		return err
+	}
+	if _, err := r.ep.Attach(ctx, stream); err != nil {
+		return err
+	}
+	if err := parent.Send(reply{Ready: &readyReply{Pid: os.Getpid()}}); err != nil {
+		return err
+	}
+	return r.obey(ctx)
+}
+
+func (r *receiver) obey(ctx context.Context) error {
+	for {
+		var o order
+		if err := r.parent.Recv(ctx, &o); err != nil {
+			return fmt.Errorf("move: the first process is gone: %w", err)
+		}
+		switch {
+		case o.Receive != nil:
+			got, err := r.one(ctx, *o.Receive)
+			if err != nil {
+				return err
+			}
+			if err := r.parent.Send(reply{Received: &got}); err != nil {
+				return err
+			}
+		case o.Finish:
+			return r.finish()
+		}
+	}
+}
+
+// one receives once: into cleared memory, owned until there is proof.
+func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
+	mine, theirs := r.blocks(o.Bytes)
+	if err := r.region.Reuse(); err != nil { // nobody may touch what is cleared now
+		return Received{}, err
+	}
+	blocks.Clear(r.pool.Bytes(), mine)
+	began := time.Now()
+	s, err := r.ep.Receive(ctx, transfer.ReceiveSpec{Region: r.region, Blocks: theirs, From: transfer.FromPeers(SenderName)})
+	if err != nil {
+		return Received{}, err
+	}
+	if err := s.Wait(ctx); err != nil {
+		if outcome := (*transfer.OutcomeError)(nil); !errors.As(err, &outcome) {
+			return Received{}, err
+		}
+	}
+	got := Received{Number: o.Number, Session: s.Name().String()}
+	got.Outcome, got.Cause = s.Answer().Outcome.String(), string(s.Answer().Cause)
+	if err := s.Drain(ctx); err != nil {
+		return Received{}, err
+	}
+	got.Took, got.Released = time.Since(began), true
+	r.seen.wait(ctx, s.Name())
+	if got.Outcome == Succeeded {
+		got.Digest = blocks.Digest(r.pool.Bytes(), mine)
+		return got, r.write(mine)
+	}
+	return got, nil
+}
+
+func (r *receiver) write(mine []blocks.Block) error {
+	if r.out == nil {
+		return nil
+	}
+	return blocks.WriteTo(r.out, r.pool.Bytes(), mine)
+}
+
+func (r *receiver) finish() error {
+	var err error
+	if r.out != nil {
+		err = r.out.Flush()
+	}
+	err = errors.Join(err, r.stop())
+	f := r.finished(err)
+	return r.parent.Send(reply{Finished: &f})
+}

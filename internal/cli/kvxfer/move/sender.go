@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package move
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
+)
+
+// Config is one run. Everything but Source and Fault is required.
+type Config struct {
+	Plan   Plan
+	Count  int
+	Source io.Reader // content; nil makes it from the seed
+	Fault  Fault     // in the last transfer
+	Open   Opener
+	// Start starts the receiver with the plan, whose Control is the address to dial.
+	Start func(context.Context, Plan) (Process, error)
+	// Started is called when both sides can reach each other.
+	Started func(Process)
+	// Event and Transfer are called one at a time, each event of a transfer
+	// before the transfer itself.
+	Event    func(Event)
+	Transfer func(Transfer)
+}
+
+// sender is the first process.
+type sender struct {
+	*side
+	config   *Config
+	listener *rpc.Listener
+	peer     *peer
+	requests chan *transfer.Request
+
+	tell      sync.Mutex // held while Config.Event and Config.Transfer run
+	contained chan ownership.Containment
+	report    Report
+}
+
+// Run moves data until everything was moved and both sides have stopped, or
+// something cannot be proven: then it comes back with what is retained, and the
+// process should end.
+func Run(ctx context.Context, config Config) (*Report, error) {
+	s := &sender{config: &config, requests: make(chan *transfer.Request, 1), contained: make(chan ownership.Containment, 1)}
+	defer s.close()
+	if err := s.start(ctx); err != nil {
+		return nil, err
+	}
+	config.Started(s.peer)
+	began := time.Now()
+	for n := 1; n <= config.Count; n++ {
+		fault := NoFault
+		if n == config.Count {
+			fault = config.Fault
+		}
+		t, err := s.one(ctx, n, fault)
+		if err != nil {
+			return nil, err
+		}
+		s.report.Transfers = append(s.report.Transfers, t)
+		s.locked(func() { config.Transfer(t) })
+	}
+	s.report.Took = time.Since(began)
+	return &s.report, s.end(ctx)
+}
+
+// start brings both sides to the point where they can reach each other.
+func (s *sender) start(ctx context.Context) (err error) {
+	plan := s.config.Plan
+	s.side, err = newSide(&plan, sideConfig{
+		name: SenderName, which: SideSender, order: plan.sourceOrder(), open: s.config.Open,
+		observe: s.event,
+		contain: func(c ownership.Containment) error { s.contained <- c; return nil },
+	})
+	if err != nil {
+		return err
+	}
+	s.ep.OnRequest(func(r *transfer.Request) { s.requests <- r })
+	if s.listener, err = rpc.Listen(plan.Control); err != nil {
+		return err
+	}
+	plan.Control = s.listener.Addr()
+	process, err := s.config.Start(ctx, plan)
+	if err != nil {
+		return fmt.Errorf("move: second process: %w", err)
+	}
+	s.peer = newPeer(process, s.event)
+	return s.attach(ctx)
+}
+
+// attach waits for the receiver's stream and its word that it is ready. A
+// receiver that ends meanwhile ends the wait.
+func (s *sender) attach(ctx context.Context) error {
+	watched, cancel := s.peer.watch(ctx)
+	defer cancel()
+	stream, err := s.listener.Accept(watched)
+	if err == nil {
+		_, err = s.ep.Attach(watched, stream)
+	}
+	if err == nil {
+		_, err = s.peer.next(ctx, func(r reply) bool { return r.Ready != nil })
+	}
+	if err != nil && ctx.Err() == nil && watched.Err() != nil { // the receiver's end is the cause
+		return s.peer.failure(ctx, "before it was ready")
+	}
+	return err
+}
+
+// event passes one event on.
+func (s *sender) event(e Event) { s.locked(func() { s.config.Event(e) }) }
+
+func (s *sender) locked(f func()) {
+	s.tell.Lock()
+	defer s.tell.Unlock()
+	f()
+}
+
+// note puts something that this command did into the timeline.
+func (s *sender) note(event, to string) {
+	s.event(Event{Time: time.Now(), Side: SideCommand, What: "receiver's process", Event: event, To: to})
+}
+
+// one moves the content of one transfer, under a fault.
+func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, error) {
+	n, err := s.fill(number)
+	if err != nil {
+		return Transfer{}, err
+	}
+	mine, theirs := s.blocks(n)
+	t := Transfer{Number: number, Bytes: n, Digest: blocks.Digest(s.pool.Bytes(), mine)}
+	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n}}); err != nil {
+		return t, err
+	}
+	var request *transfer.Request
+	watched, cancel := s.peer.watch(ctx)
+	defer cancel()
+	select {
+	case request = <-s.requests:
+	case <-watched.Done():
+		if ctx.Err() != nil {
+			return t, context.Cause(ctx)
+		}
+		return t, s.peer.failure(ctx, "before it asked for data")
+	}
+	s.meter.forget()
+	f := &inFault{sender: s, fault: fault}
+	if err := f.before(ctx); err != nil {
+		return t, err
+	}
+	session, err := request.Send(transfer.SendSpec{Region: s.region, Blocks: theirs})
+	if err != nil {
+		return t, err
+	}
+	if err := f.during(ctx, session); err != nil {
+		return t, err
+	}
+	return t, s.conclude(ctx, session, &t, fault)
+}
+
+// fill makes the content of one transfer and returns its size. The memory was
+// released by the one before.
+func (s *sender) fill(number int) (int64, error) {
+	if err := s.region.Reuse(); err != nil {
+		return 0, err
+	}
+	if s.config.Source == nil {
+		blocks.Fill(s.pool.Bytes(), s.order, s.config.Plan.Seed, uint64(number))
+		return s.config.Plan.Shape.Bytes(), nil
+	}
+	n, err := blocks.ReadFrom(s.pool.Bytes(), s.order, s.config.Source)
+	if err == nil && n == 0 {
+		err = errors.New("move: the input became shorter while it was read")
+	}
+	return n, err
+}
+
+// conclude waits for the answer and the proof on both sides.
+func (s *sender) conclude(ctx context.Context, session *transfer.Session, t *Transfer, fault Fault) error {
+	if err := session.Wait(ctx); err != nil {
+		if outcome := (*transfer.OutcomeError)(nil); !errors.As(err, &outcome) {
+			return err
+		}
+	}
+	a := session.Answer()
+	t.Session, t.Outcome, t.Cause = session.Name().String(), a.Outcome.String(), string(a.Cause)
+	err := session.Drain(ctx)
+	switch {
+	case errors.Is(err, ownership.ErrFatal):
+		return s.fatal(ctx, session)
+	case err != nil:
+		return err
+	}
+	t.Released = true
+	if t.Outcome == Succeeded {
+		t.PostToDone = s.meter.last()
+	}
+	s.seen.wait(ctx, session.Name())
+	if fault == Kill {
+		return nil // nobody is left to ask
+	}
+	got, err := s.peer.next(ctx, func(r reply) bool { return r.Received != nil })
+	if err != nil {
+		return err
+	}
+	t.Receiver = got.Received
+	return nil
+}
+
+// fatal records what the containment callback was called for.
+func (s *sender) fatal(ctx context.Context, session *transfer.Session) error {
+	select {
+	case c := <-s.contained:
+		s.report.Contained = fmt.Sprintf("session %v had no proof at its deadline, %v after its first doubt", c.Session, s.config.Plan.Grace)
+		for _, r := range c.Retained {
+			s.report.Retained = append(s.report.Retained, fmt.Sprint(r))
+		}
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// end stops both sides, unless something is retained: then a stop would be
+// refused, and is.
+func (s *sender) end(ctx context.Context) error {
+	if s.report.Contained != "" {
+		err := s.ep.Stop(ctx)
+		s.report.Sender = s.finished(err)
+		s.ep.Halt()
+		return nil
+	}
+	if err := s.peer.Send(order{Finish: true}); err != nil {
+		return err
+	}
+	err := s.stop()
+	s.report.Sender = s.finished(err)
+	if err != nil {
+		return err
+	}
+	s.side = nil // nothing is left of it
+	got, err := s.peer.next(ctx, func(r reply) bool { return r.Finished != nil })
+	if err != nil {
+		return err
+	}
+	s.report.Receiver = got.Finished
+	if got.Finished.Error != "" {
+		return errors.New("receiver: " + got.Finished.Error)
+	}
+	return nil
+}
+
+// close ends what is left, in the order in which it can hurt: first whoever
+// may write into our memory, or read it.
+func (s *sender) close() {
+	if s.peer != nil {
+		_ = s.peer.Close()
+	}
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	if s.side != nil {
+		s.ep.Halt()
+	}
+}

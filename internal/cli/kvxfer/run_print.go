@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kvxfer
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/schollz/progressbar/v3"
+
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
+)
+
+// runPrinter prints one run: a first line that says what is used, progress
+// while it goes, the timeline of the last transfer, and the sums; or JSON Lines.
+type runPrinter struct {
+	app    *app
+	flags  *runFlags
+	bar    *progressbar.ProgressBar // nil where nothing can be redrawn
+	events []move.Event             // of the transfer that is going on
+	last   []move.Event             // of the last transfer
+}
+
+// runEvent is one line of --json.
+type runEvent struct {
+	Event string `json:"event"` // run, timeline, transfer, fatal, summary
+	// run
+	Backend   string `json:"backend,omitempty"`
+	Why       string `json:"why,omitempty"` // why it is not NIXL
+	Library   string `json:"library,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Transport string `json:"transport,omitempty"`
+	Count     int    `json:"count,omitempty"`
+	// timeline, transfer
+	Timeline *move.Event    `json:"timeline,omitempty"`
+	Transfer *move.Transfer `json:"transfer,omitempty"`
+	// summary
+	Summary *runSummary `json:"summary,omitempty"`
+}
+
+type runSummary struct {
+	Transfers         int           `json:"transfers"`
+	Delivered         int           `json:"delivered"` // success on both sides, equal digests
+	Proven            int           `json:"proven"`    // both owners released on proof
+	Bytes             int64         `json:"bytes"`
+	Took              time.Duration `json:"took_ns"`
+	BytesPerSecond    float64       `json:"bytes_per_second"` // while operations ran
+	PostToDone        move.Latency  `json:"post_to_done"`
+	RequestToReleased move.Latency  `json:"request_to_released"`
+	Retained          []string      `json:"retained,omitempty"`
+	Contained         string        `json:"contained,omitempty"`
+}
+
+func summaryOf(r *move.Report) runSummary {
+	s := runSummary{
+		Transfers: len(r.Transfers), Delivered: r.Delivered(), Proven: r.Proven(), Bytes: r.Bytes(), Took: r.Took,
+		PostToDone: r.PostToDone(), RequestToReleased: r.RequestToReleased(), Retained: r.Retained, Contained: r.Contained,
+	}
+	if t := s.PostToDone.Total; t > 0 {
+		s.BytesPerSecond = float64(s.Bytes) / t.Seconds()
+	}
+	return s
+}
+
+func (p *runPrinter) began(first firstLine, process string) {
+	switch {
+	case p.flags.json:
+		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count}
+		if first.library != nil {
+			e.Library, e.Version = first.library.Path(), first.library.Version().String()
+		}
+		_ = p.app.json(e)
+	case first.library != nil:
+		fmt.Fprintf(p.app.stdout, "NIXL %s (%s), transport %s, %s\n", first.library.Version(), first.library.Path(), first.transport, process)
+	default:
+		fmt.Fprintf(p.app.stdout, "NOT NIXL: the in-process loop backend, %s (%s)\n", process, first.why)
+	}
+	if !p.flags.json {
+		fmt.Fprintf(p.app.stdout, "%s, %d of them\n", p.flags.shapeText(), p.flags.count)
+	}
+	if !p.flags.json && p.flags.count > 1 && isTerminal(p.app.stderr) {
+		p.bar = progressbar.NewOptions(p.flags.count,
+			progressbar.OptionSetWriter(p.app.stderr), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
+			progressbar.OptionSetItsString("transfers"), progressbar.OptionSetDescription("moving"), progressbar.OptionSetWidth(30),
+			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+}
+
+// event takes one line of the timeline. It is called from one goroutine.
+func (p *runPrinter) event(e move.Event) {
+	if p.flags.json {
+		_ = p.app.json(runEvent{Event: "timeline", Timeline: &e})
+		return
+	}
+	p.events = append(p.events, e)
+}
+
+func (p *runPrinter) transfer(t move.Transfer) {
+	if p.flags.json {
+		_ = p.app.json(runEvent{Event: "transfer", Transfer: &t})
+		return
+	}
+	p.last, p.events = p.events, nil
+	if p.bar != nil {
+		_ = p.bar.Add(1)
+	}
+}
+
+// failed leaves the terminal as it was.
+func (p *runPrinter) failed() {
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+	if !p.flags.json {
+		p.timeline(p.events)
+	}
+}
+
+func (p *runPrinter) ended(r *move.Report) {
+	s := summaryOf(r)
+	if p.flags.json {
+		_ = p.app.json(runEvent{Event: "summary", Summary: &s})
+		return
+	}
+	if p.bar != nil {
+		_ = p.bar.Finish()
+	}
+	p.timeline(append(p.last, p.events...))
+	p.summary(r, s)
+}
+
+func (p *runPrinter) timeline(events []move.Event) {
+	if len(events) == 0 {
+		return
+	}
+	events = move.Timeline(events)
+	t := p.app.newTable()
+	t.AppendHeader(table.Row{"time", "side", "what", "event", "state"})
+	for _, e := range events {
+		t.AppendRow(table.Row{sinceText(e.Time.Sub(events[0].Time)), e.Side, e.What, e.Event, p.stateText(e)})
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight, Colors: p.app.colors(text.Faint)}})
+	t.Render()
+}
+
+// stateText paints what a reader looks for: doubt, proof, and the answer.
+func (p *runPrinter) stateText(e move.Event) string {
+	switch s := e.State(); e.To {
+	case "IN_DOUBT", "FAILED", "CANCELLED", "FATAL":
+		return p.app.paint(s, text.FgYellow)
+	case "DRAINED", "FAILED_QUIESCED", "SUCCEEDED", "RELEASED":
+		return p.app.paint(s, text.FgGreen)
+	default:
+		return s
+	}
+}
+
+func (p *runPrinter) summary(r *move.Report, s runSummary) {
+	out := p.app.stdout
+	n := len(r.Transfers)
+	fmt.Fprintf(out, "delivered   %d of %d, %s, SHA-256 compared at the receiver\n", s.Delivered, n, sizeText(s.Bytes))
+	if n > 0 {
+		last := r.Transfers[n-1]
+		fmt.Fprintf(out, "sha256      %s  %s\n", last.Digest, p.digestText(last))
+	}
+	if s.Delivered > 0 {
+		fmt.Fprintf(out, "throughput  %s while operations ran, %s over all\n", rateText(s.BytesPerSecond), rateText(float64(s.Bytes)/s.Took.Seconds()))
+		fmt.Fprintf(out, "latency     post to done         p50 %v  p95 %v  p99 %v\n", round(s.PostToDone.P50), round(s.PostToDone.P95), round(s.PostToDone.P99))
+		fmt.Fprintf(out, "            request to released  p50 %v  p95 %v  p99 %v\n", round(s.RequestToReleased.P50), round(s.RequestToReleased.P95), round(s.RequestToReleased.P99))
+	}
+	word := p.app.paint(fmt.Sprintf("%d of %d", s.Proven, n), text.FgGreen)
+	if s.Proven < n {
+		word = p.app.paint(fmt.Sprintf("%d of %d", s.Proven, n), text.FgRed)
+	}
+	fmt.Fprintf(out, "released    on proof, on both sides: %s\n", word)
+	for _, line := range r.Retained {
+		fmt.Fprintf(out, "retained    %s\n", line)
+	}
+}
+
+func (p *runPrinter) digestText(t move.Transfer) string {
+	switch {
+	case t.Delivered():
+		return p.app.paint("equal on both sides", text.FgGreen)
+	case t.Receiver != nil && t.Receiver.Digest != "" && t.Receiver.Digest != t.Digest:
+		return p.app.paint("differs: "+t.Receiver.Digest, text.FgRed)
+	}
+	return "not delivered: " + t.Outcome + causeText(t.Cause)
+}
+
+func causeText(cause string) string {
+	if cause == "" {
+		return ""
+	}
+	return ", cause " + cause
+}
+
+func sinceText(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d.Microseconds())/1000) }
+
+// round keeps three digits or so: more is noise.
+func round(d time.Duration) time.Duration {
+	switch {
+	case d > time.Second:
+		return d.Round(time.Millisecond)
+	case d > time.Millisecond:
+		return d.Round(10 * time.Microsecond)
+	}
+	return d.Round(100 * time.Nanosecond)
+}
