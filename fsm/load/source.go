@@ -40,8 +40,16 @@ func (s *Source) Stem() string {
 	return strings.TrimSuffix(path.Base(s.File), path.Ext(s.File))
 }
 
-// parse turns the text into the top mapping, or notes why it cannot.
+// parse turns the text into the top node, or notes why it cannot.
 func (s *Source) parse(errs *Errors) *yaml.Node {
+	if doc := s.document(errs); doc != nil {
+		return doc.Content[0]
+	}
+	return nil
+}
+
+// document turns the text into a document node, or notes why it cannot.
+func (s *Source) document(errs *Errors) *yaml.Node {
 	if len(s.Data) > MaxBytes {
 		errs.Add(s.File, Pos{}, "file is too long; a spec has at most %d bytes", MaxBytes)
 		return nil
@@ -67,7 +75,7 @@ func (s *Source) parse(errs *Errors) *yaml.Node {
 		s.syntax(errs, err)
 		return nil
 	}
-	return doc.Content[0]
+	return &doc
 }
 
 // checkText refuses what YAML would report badly or not at all.

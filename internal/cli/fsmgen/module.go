@@ -82,12 +82,16 @@ func (m *module) loadSpecs(cmd *cobra.Command) (*load.Set, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	shown := dir
+	set, err := load.Dir(shown(dir))
+	return set, dir, err
+}
+
+// shown is a path as seen from the current folder.
+func shown(path string) string {
 	if wd, err := os.Getwd(); err == nil {
-		if r, err := filepath.Rel(wd, dir); err == nil {
-			shown = r
+		if r, err := filepath.Rel(wd, path); err == nil {
+			return r
 		}
 	}
-	set, err := load.Dir(shown)
-	return set, dir, err
+	return path
 }
