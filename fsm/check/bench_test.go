@@ -61,6 +61,7 @@ func BenchmarkBench(b *testing.B) {
 		name string
 		o    check.Options
 	}{
+		{"writers=1", check.Options{Replicas: 1}},
 		{"writers=3", check.Options{Replicas: 3}},
 		{"writers=4", check.Options{Replicas: 4}},
 		{"writers=5", check.Options{Replicas: 5}},

@@ -5,6 +5,7 @@ package check
 
 import (
 	"fmt"
+	"math/bits"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/expr"
@@ -76,20 +77,23 @@ func (gr *grounder) instance(a *load.Action, args []int) *instance {
 	gr.locals = 0
 	b := bind(a.Params, args)
 	in := &instance{action: a, args: args, skipSet: -1}
-	in.assume, in.when = gr.condition(a.Assume, b), gr.condition(a.When, b)
-	if in.assume != nil && in.assume.is(0) || in.when != nil && in.when.is(0) {
-		return nil
-	}
+	guard := junction(gAll, gr.condition(a.Assume, b), gr.condition(a.When, b))
 	for _, r := range a.Refuse {
 		g := gRefusal{kind: r.Kind, when: gr.expr(r.When, b, false)}
-		if g.when.is(0) {
-			continue
-		}
-		if r.Do != nil {
+		switch {
+		case r.Do != nil && !g.when.is(0):
 			g.do = gr.stmts(r.Do, copyOf(b))
+			in.refuse = append(in.refuse, g)
+		case len(in.refuse) == 0:
+			guard = junction(gAll, guard, negate(g.when))
+		case !g.when.is(0):
+			in.refuse = append(in.refuse, g)
 		}
-		in.refuse = append(in.refuse, g)
 	}
+	if guard.is(0) {
+		return nil
+	}
+	gr.m.guard(in, guard)
 	in.do = append(gr.stmts(a.Do, b), gr.stmts(a.World, b)...)
 	gr.m.onlyReplica(in)
 	return in
@@ -97,9 +101,67 @@ func (gr *grounder) instance(a *load.Action, args []int) *instance {
 
 func (gr *grounder) condition(n *expr.Node, b binding) *gnode {
 	if n == nil {
-		return nil
+		return constant(1)
 	}
 	return gr.expr(n, b, false)
+}
+
+// guard takes the condition of an instance apart. What looks at one component alone
+// is decided by the word of that component, before the instance runs.
+func (m *model) guard(in *instance, guard *gnode) {
+	parts := []*gnode{guard}
+	if guard.op == gAll {
+		parts = guard.kids
+	}
+	for _, p := range parts {
+		if p.is(1) {
+			continue
+		}
+		if bits.OnesCount(m.components(p)) != 1 {
+			in.rest = append(in.rest, p)
+			continue
+		}
+		in.single = append(in.single, p)
+		if f, ok := factOf(p); ok {
+			in.facts = append(in.facts, f)
+		}
+	}
+}
+
+// components is the bit set of the components that g reads.
+func (m *model) components(g *gnode) uint {
+	support := make([]uint64, len(m.slots)/64+1)
+	g.slots(support)
+	comps := uint(0)
+	for i, s := range m.slots {
+		if support[i>>6]>>(i&63)&1 != 0 {
+			comps |= 1 << s.comp
+		}
+	}
+	return comps
+}
+
+// factOf recognises conditions that leave one value.
+func factOf(g *gnode) (fact, bool) {
+	switch g.op {
+	case gSlot:
+		return fact{g.val, 1}, true
+	case gNot:
+		if g.kids[0].op == gSlot {
+			return fact{g.kids[0].val, 0}, true
+		}
+	case gEq:
+		for k := range 2 {
+			if g.kids[k].op == gSlot && g.kids[1-k].op == gConst {
+				return fact{g.kids[k].val, g.kids[1-k].val}, true
+			}
+		}
+	case gIn:
+		if g.kids[0].op == gSlot && bits.OnesCount64(g.mask) == 1 {
+			return fact{g.kids[0].val, bits.TrailingZeros64(g.mask)}, true
+		}
+	}
+	return fact{}, false
 }
 
 // onlyReplica notes the one replica that an instance is about, if it has no other
@@ -155,14 +217,10 @@ func (gr *grounder) property(p *load.Property, byAction map[*load.Action][]int) 
 			}
 		default:
 			g := gr.expr(p.Then, b, false)
-			parts := []*gnode{g}
-			if g.op == gAll {
-				parts = g.kids
-			}
-			for _, part := range parts {
+			for _, part := range gr.m.conjuncts(g) {
 				if !part.is(1) {
 					q := gr.part(p, nil, part)
-					q.always = p.Kind == load.OfState || gr.m.stutters(part)
+					q.always = p.Kind == load.OfState || gr.m.stutters(q)
 					q.id = len(gr.m.props)
 					gr.m.props = append(gr.m.props, q)
 				}
@@ -171,30 +229,73 @@ func (gr *grounder) property(p *load.Property, byAction map[*load.Action][]int) 
 	})
 }
 
+// conjuncts takes a condition apart, as far as p || q && r goes. What looks at the
+// same component alone stays together.
+func (m *model) conjuncts(g *gnode) []*gnode {
+	if g.op == gAll {
+		var out []*gnode
+		for _, k := range m.grouped(g.kids) {
+			if k.op != gAll {
+				out = append(out, m.conjuncts(k)...)
+			} else {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	if g.op != gAny {
+		return []*gnode{g}
+	}
+	for i, k := range g.kids {
+		if k.op != gAll {
+			continue
+		}
+		parts := m.grouped(k.kids)
+		if len(parts) == 1 || len(parts) > 64 {
+			continue
+		}
+		var out []*gnode
+		for _, part := range parts {
+			kids := append([]*gnode{}, g.kids...)
+			kids[i] = part
+			out = append(out, junction(gAny, kids...))
+		}
+		return out
+	}
+	return []*gnode{g}
+}
+
+// grouped joins the conditions that look at one and the same component.
+func (m *model) grouped(kids []*gnode) []*gnode {
+	var out []*gnode
+	at := map[uint]int{}
+	for _, k := range kids {
+		comps := m.components(k)
+		i, seen := at[comps]
+		if !seen || bits.OnesCount(comps) != 1 {
+			at[comps] = len(out)
+			out = append(out, k)
+			continue
+		}
+		out[i] = junction(gAll, out[i], k)
+	}
+	return out
+}
+
 func (gr *grounder) part(p *load.Property, from, then *gnode) *gprop {
 	q := &gprop{prop: p, from: from, then: then, support: make([]uint64, len(gr.m.slots)/64+1)}
 	then.slots(q.support)
+	then.old(&q.old)
 	return q
 }
 
 // stutters reports whether a step property holds whenever the step changes nothing
 // that it speaks of, judged by the variables that it reads in the state before.
-func (m *model) stutters(g *gnode) bool {
-	var old []int
-	var find func(*gnode)
-	find = func(g *gnode) {
-		if g.op == gOld {
-			old = append(old, g.val)
-		}
-		for _, k := range g.kids {
-			find(k)
-		}
-	}
-	find(g)
+func (m *model) stutters(q *gprop) bool {
 	p := newPartial(len(m.slots))
 	p.same = true
 	total := 1
-	for _, s := range old {
+	for _, s := range q.old {
 		if !p.known[s] {
 			p.known[s] = true
 			total *= m.slots[s].size
@@ -209,7 +310,7 @@ func (m *model) stutters(g *gnode) bool {
 				p.val[s], i = m.slots[s].lo+i%m.slots[s].size, i/m.slots[s].size
 			}
 		}
-		if v, ok := eval3(g, p); !ok || v == 0 {
+		if v, ok := eval3(q.then, p); !ok || v == 0 {
 			return false
 		}
 	}

@@ -61,7 +61,6 @@ type Result struct {
 	Symmetry    bool
 	States      int // reached
 	Edges       int // enabled actions whose state after differs from the state before
-	Ignored     int // enabled actions that change nothing
 	Depth       int // steps to the farthest state
 	Bytes       int // most memory of queue, visited states and decision trees
 	StateBytes  int // of these, what grows with the states

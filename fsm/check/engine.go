@@ -12,10 +12,17 @@ type class struct {
 	comps []int
 }
 
-const denseBits = 20
+const (
+	denseBits   = 20 // up to here a word's number is found in a table
+	startWidth  = 4  // bits of a number at first
+	singleWidth = 7  // the same for words of single variables
+)
 
-func newClass(bits int) *class {
-	c := &class{width: uint(min(bits, 4))}
+func newClass(bits int, single bool) *class {
+	c := &class{width: uint(min(bits, startWidth))}
+	if single {
+		c.width = uint(min(bits, singleWidth))
+	}
 	if bits <= denseBits {
 		c.dense = make([]uint32, 1<<bits)
 	} else {
@@ -62,9 +69,12 @@ type engine struct {
 	idx   [maxComps]uint32
 	mid   [2 * maxComps]uint32
 	moved []move
-	full  bool // a code would need more than 64 bits
+	full  bool               // a code would need more than 63 bits
+	home  []int              // of each instance: the component whose word decides it, or -1
+	plan  [maxComps][]uint32 // by number and instance: what it does; see plan.go
 
 	recode func(from, to *layoutOf) // called when codes change
+	grown  func()                   // called when a word was given a number
 }
 
 // symmetricSet is the replicas of one set, whose words may be exchanged.
@@ -81,7 +91,7 @@ func newEngine(m *model, sym bool) *engine {
 		stride: (len(m.instances) + 63) / 64, part: newPartial(len(m.slots))}
 	for i, c := range m.comps {
 		if c.class == len(e.classes) {
-			e.classes = append(e.classes, newClass(c.bits))
+			e.classes = append(e.classes, newClass(c.bits, c.set == nil))
 			if c.set != nil {
 				e.symmetric = append(e.symmetric, symmetricSet{i, m.counts[c.set]})
 			}
@@ -89,6 +99,9 @@ func newEngine(m *model, sym bool) *engine {
 		cl := e.classes[c.class]
 		cl.comps = append(cl.comps, i)
 		e.compOf = append(e.compOf, cl)
+	}
+	for i := range m.instances {
+		e.home = append(e.home, e.homeOf(i))
 	}
 	e.layout()
 	e.neighbours()
@@ -160,9 +173,11 @@ func (e *engine) number(comp int, word uint32) uint32 {
 		e.layout()
 		if to := e.current(); !e.full {
 			e.code = from.move(e.code, to)
+			e.unplan()
 			e.recode(from, to)
 		}
 	}
+	e.grown()
 	return n
 }
 
@@ -173,11 +188,12 @@ func (e *engine) prepare(comp int, word uint32) {
 	e.part.same = true
 	mask := make([]uint64, e.stride)
 	for i, in := range e.m.instances {
-		if in.possible(e.part) {
+		if in.possible(e.part) && !e.idle(in, comp) {
 			mask[i>>6] |= 1 << (i & 63)
 		}
 	}
 	e.allow[comp] = append(e.allow[comp], mask...)
+	e.plan[comp] = append(e.plan[comp], make([]uint32, len(e.m.instances))...)
 	var react uint64
 	for i, r := range e.m.reactions {
 		if v, ok := eval3(r.when, e.part); !ok || v != 0 {
@@ -191,22 +207,30 @@ func (e *engine) prepare(comp int, word uint32) {
 
 // possible reports whether the instance may be enabled in a state known in part.
 func (in *instance) possible(p *partial) bool {
-	for _, g := range []*gnode{in.assume, in.when} {
-		if g == nil {
-			continue
-		}
-		if v, ok := eval3(g, p); ok && v == 0 {
-			return false
-		}
-	}
-	for _, r := range in.refuse {
-		if v, ok := eval3(r.when, p); ok && v != 0 && r.do == nil {
-			return false
-		} else if !ok || v != 0 {
-			return true
+	for _, list := range [][]*gnode{in.single, in.rest} {
+		for _, g := range list {
+			if v, ok := eval3(g, p); ok && v == 0 {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// idle reports whether the word of one component tells that the instance, if it is
+// enabled, changes nothing and breaks nothing: then it need not run.
+func (e *engine) idle(in *instance, comp int) bool {
+	if len(in.rest) > 0 || len(e.m.reactions) > 0 {
+		return false
+	}
+	saved := e.w
+	e.w[comp] = e.w[maxComps+comp]
+	e.r.limit = comp
+	e.r.start(&e.w, false)
+	l := e.perform(in)
+	e.r.limit = -1
+	e.w = saved
+	return !e.r.foreign && !l.bad && len(l.writes) == 0 && len(l.broken) == 0
 }
 
 // load unpacks a code into words.

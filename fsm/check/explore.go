@@ -29,7 +29,6 @@ type explorer struct {
 	levels  []int // number of the first state of each level
 	mask    []uint64
 	edges   int
-	ignored int
 	hits    map[*load.Property]*hit
 	badHit  *hit   // a range left, or reactions without end
 	stuck   []*hit // by goal: a state before the goal where nothing fair is left
@@ -37,15 +36,29 @@ type explorer struct {
 	stopped string
 	peak    int
 	last    time.Time
-	inside  *goal // second pass: only states before this goal
+	firsts  int    // number of first states
+	acyclic *bool  // no state can come back
+	here    uint64 // place of the loaded state in the bitmap
+	inside  *goal  // second pass: only states before this goal
 }
 
 func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *explorer {
 	x := &explorer{engine: newEngine(m, o.Symmetry), ctx: ctx, o: o, start: start, last: start, q: &queue{},
 		hits: map[*load.Property]*hit{}, stuck: make([]*hit, len(m.goals))}
 	x.mask = make([]uint64, x.stride)
-	x.seen = newVisited(x.width)
-	x.engine.recode = func(from, to *layoutOf) { x.seen = x.q.recode(from, to, x.width) }
+	x.seen = newVisited(x.engine)
+	x.seen.moved = x.settleIn
+	x.engine.recode = func(from, to *layoutOf) {
+		x.q.recode(from, to)
+		x.seen = x.seen.collect(x.q)
+		x.settleIn()
+	}
+	x.engine.grown = func() {
+		if !x.seen.fits() {
+			x.seen = x.seen.collect(x.q)
+			x.settleIn()
+		}
+	}
 	if len(m.goals) > 0 {
 		x.local = newLocalMoves(len(x.classes))
 	}
@@ -55,6 +68,7 @@ func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *exp
 // run visits everything that can be reached from the first states.
 func (x *explorer) run() {
 	x.firstStates()
+	x.firsts = x.q.n
 	x.levels = append(x.levels, 0)
 	x.sweep()
 }
@@ -70,7 +84,15 @@ func (x *explorer) sweep() {
 			return
 		}
 		x.load(x.q.at(head))
+		x.settleIn()
 		x.expand(head)
+	}
+}
+
+// settleIn notes where the loaded state stands in the bitmap.
+func (x *explorer) settleIn() {
+	if x.seen.bits != nil {
+		x.here = x.seen.place(x.code)
 	}
 }
 
@@ -141,10 +163,19 @@ func (x *explorer) hitAt(state, inst int) *hit {
 // expand offers every action to the loaded state, number head of the queue.
 func (x *explorer) expand(head int) {
 	x.candidates(x.mask)
-	fair := false
+	fair := len(x.m.goals) == 0
+	instances := len(x.m.instances)
 	for k, m := range x.mask {
 		for ; m != 0; m &= m - 1 {
 			i := k<<6 | bits.TrailingZeros64(m)
+			if h := x.home[i]; h >= 0 {
+				if p := x.plan[h][int(x.idx[h])*instances+i]; p-1 < never-1 {
+					if x.planned(x.t.leaves[p-1]) && !fair {
+						fair = x.fair(i)
+					}
+					continue
+				}
+			}
 			l := x.leafOf(i)
 			if l.kind != enabled {
 				continue
@@ -152,10 +183,54 @@ func (x *explorer) expand(head int) {
 			if x.edge(head, i, l) && !fair {
 				fair = x.fair(i)
 			}
+			x.tryPlan(i, l)
 		}
 	}
-	if len(x.m.goals) > 0 && !fair {
+	if !fair {
 		x.unfair(head)
+	}
+}
+
+// planned follows an action that one word has decided; nothing is left to judge.
+func (x *explorer) planned(l *leaf) bool {
+	c := l.comp & (maxComps - 1)
+	n := int(x.idx[c])
+	var flip uint64
+	if n < len(l.next) {
+		flip = l.next[n]
+	}
+	if flip == 0 {
+		flip = x.flip(l)
+		if x.local != nil && flip != stays {
+			x.local.note(x.m.comps[c].class, x.idx[c], x.idx[c]^uint32(flip>>(x.shift[c]&63)))
+		}
+	}
+	if flip == stays {
+		return false
+	}
+	x.edges++
+	code := x.code ^ flip
+	if x.seen.bits == nil || x.sym || x.inside != nil {
+		x.arrive(code)
+		return true
+	}
+	moved := uint64(code>>(x.shift[c]&63)&x.maskW[c]) - uint64(x.idx[c])
+	if x.seen.mark(x.here + moved*x.seen.weight[c]) {
+		x.q.push(code)
+	}
+	return true
+}
+
+// arrive puts a state into the queue, unless it was seen.
+func (x *explorer) arrive(code uint64) {
+	if x.sym {
+		code = x.canonical(code)
+	}
+	if x.inside != nil && x.reached(x.inside, code) {
+		return
+	}
+	if x.seen.add(code) {
+		x.q.push(code)
 	}
 }
 
@@ -174,7 +249,6 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 		x.judge(head, i, l, settled)
 	}
 	if code == x.code {
-		x.ignored++
 		return false
 	}
 	x.edges++
@@ -186,15 +260,7 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 	if x.full {
 		return true
 	}
-	if x.sym {
-		code = x.canonical(code)
-	}
-	if x.inside != nil && x.reached(x.inside, code) {
-		return true
-	}
-	if x.seen.add(code) {
-		x.q.push(code)
-	}
+	x.arrive(code)
 	return true
 }
 
@@ -282,6 +348,9 @@ func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes
 func (x *explorer) forget() {
 	x.t = newTrie()
 	clear(x.roots)
+	for c := range x.plan {
+		clear(x.plan[c])
+	}
 	x.settle = 0
 	for _, p := range x.m.props {
 		p.root = 0

@@ -3,7 +3,11 @@
 
 package check
 
-import "github.com/kvxfer/kvxfer/fsm/expr"
+import (
+	"slices"
+
+	"github.com/kvxfer/kvxfer/fsm/expr"
+)
 
 // gop is the operation of a ground node.
 type gop uint8
@@ -206,5 +210,15 @@ func (g *gnode) slots(set []uint64) {
 	}
 	for _, k := range g.kids {
 		k.slots(set)
+	}
+}
+
+// old adds the slots that g reads in the state before the step, each once.
+func (g *gnode) old(list *[]int) {
+	if g.op == gOld && !slices.Contains(*list, g.val) {
+		*list = append(*list, g.val)
+	}
+	for _, k := range g.kids {
+		k.old(list)
 	}
 }

@@ -32,8 +32,9 @@ type component struct {
 type instance struct {
 	action  *load.Action
 	args    []int
-	assume  *gnode // nil: always
-	when    *gnode
+	single  []*gnode // conditions that look at one component each
+	facts   []fact   // what they make certain
+	rest    []*gnode // the other conditions
 	refuse  []gRefusal
 	do      []*gstmt
 	after   []*gprop // postconditions of this instance
@@ -41,6 +42,9 @@ type instance struct {
 	skipRep int
 	groups  []*group // fairness that it serves
 }
+
+// fact is a slot whose value is certain.
+type fact struct{ slot, value int }
 
 type gRefusal struct {
 	kind string
@@ -62,6 +66,7 @@ type gprop struct {
 	from    *gnode // nil: always
 	then    *gnode
 	support []uint64 // slots, as a bit set
+	old     []int    // slots that it reads in the state before
 	always  bool     // a step property that holds whenever nothing in its support changes
 	cond    *gnode   // from implies then
 	root    uint32

@@ -13,8 +13,8 @@ type read struct {
 
 // Marks of a slot while a program runs.
 const (
-	seenOld = 1 << iota
-	seenNew
+	seenOld = 1 << iota // the value before the step is known
+	seenNew             // pairs: the value after it is known
 	written
 )
 
@@ -24,15 +24,19 @@ type runner struct {
 	words   *[2 * maxComps]uint32 // state before; for pairs, the state after from maxComps on
 	pair    bool
 	marks   []uint8
-	value   []int
+	value   []int // of written slots
+	before  []int // of slots whose value before the step is known
 	touched []int
 	log     []read
 	locals  []int
 	bad     bool // an assignment left its range
+	limit   int  // the only component that may be read, or -1
+	foreign bool // another one was read
 }
 
 func newRunner(m *model) *runner {
-	return &runner{m: m, marks: make([]uint8, len(m.slots)), value: make([]int, len(m.slots)), locals: make([]int, m.locals+1)}
+	return &runner{m: m, marks: make([]uint8, len(m.slots)), value: make([]int, len(m.slots)),
+		before: make([]int, len(m.slots)), limit: -1, locals: make([]int, m.locals+1)}
 }
 
 // start begins a program.
@@ -41,25 +45,42 @@ func (r *runner) start(words *[2 * maxComps]uint32, pair bool) {
 		r.marks[s] = 0
 	}
 	r.touched, r.log = r.touched[:0], r.log[:0]
-	r.words, r.pair, r.bad = words, pair, false
+	r.words, r.pair, r.bad, r.foreign = words, pair, false, false
+}
+
+// assume tells a program what its guard has made certain, so that it need not look.
+func (r *runner) assume(facts []fact) {
+	for _, f := range facts {
+		r.mark(f.slot, seenOld)
+		r.before[f.slot] = f.value
+	}
 }
 
 // read returns a slot and notes it, once.
 func (r *runner) read(i int, old bool) int {
-	if !old && r.marks[i]&written != 0 {
-		return r.value[i]
-	}
 	s := &r.m.slots[i]
-	comp, mark := s.comp, uint8(seenOld)
-	if r.pair && !old {
-		comp, mark = comp+maxComps, seenNew
+	switch {
+	case !old && r.marks[i]&written != 0:
+		return r.value[i]
+	case r.pair && !old:
+		raw := r.words[s.comp+maxComps] >> s.shift & s.mask
+		if r.marks[i]&seenNew == 0 {
+			r.mark(i, seenNew)
+			r.log = append(r.log, read{s.comp + maxComps, s.shift, s.mask, raw})
+		}
+		return int(raw) + s.lo
+	case r.marks[i]&seenOld != 0:
+		return r.before[i]
 	}
-	raw := r.words[comp] >> s.shift & s.mask
-	if r.marks[i]&mark == 0 {
-		r.mark(i, mark)
-		r.log = append(r.log, read{comp, s.shift, s.mask, raw})
+	if r.limit >= 0 && int(s.comp) != r.limit {
+		r.foreign = true
+		return s.lo
 	}
-	return int(raw) + s.lo
+	raw := r.words[s.comp] >> s.shift & s.mask
+	r.mark(i, seenOld)
+	r.before[i] = int(raw) + s.lo
+	r.log = append(r.log, read{s.comp, s.shift, s.mask, raw})
+	return r.before[i]
 }
 
 func (r *runner) mark(i int, mark uint8) {
@@ -160,7 +181,7 @@ func (r *runner) writes(touch []uint64) []write {
 			continue
 		}
 		raw := uint32(r.value[i] - s.lo)
-		if r.marks[i]&seenOld != 0 && r.words[s.comp]>>s.shift&s.mask == raw {
+		if r.marks[i]&seenOld != 0 && r.before[i] == r.value[i] {
 			continue
 		}
 		touch[i>>6] |= 1 << (i & 63)

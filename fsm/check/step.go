@@ -3,6 +3,8 @@
 
 package check
 
+import "github.com/kvxfer/kvxfer/fsm/load"
+
 // candidates finds the instances that no single word of the state rules out.
 func (e *engine) candidates(mask []uint64) {
 	for k := range mask {
@@ -27,13 +29,13 @@ func (e *engine) candidates(mask []uint64) {
 	}
 }
 
-// leafOf runs instance i on the loaded state, from memory if it can.
+// leafOf runs instance i, a candidate, on the loaded state, from memory if it can.
 func (e *engine) leafOf(i int) *leaf {
 	end := e.t.find(e.roots[i], &e.w)
 	if end == 0 {
 		end = e.miss(i)
 	}
-	return &e.t.leaves[end&^leafBit]
+	return e.t.leaves[end&^leafBit]
 }
 
 // miss runs the interpreter.
@@ -48,8 +50,11 @@ func (e *engine) miss(i int) uint32 {
 
 func (e *engine) perform(in *instance) leaf {
 	r := e.r
-	if !r.yes(in.assume) || !r.yes(in.when) {
-		return leaf{kind: disabled}
+	r.assume(in.facts)
+	for _, g := range in.rest {
+		if r.eval(g) == 0 {
+			return leaf{kind: disabled}
+		}
 	}
 	do := in.do
 	for _, ref := range in.refuse {
@@ -69,7 +74,10 @@ func (e *engine) perform(in *instance) leaf {
 		return l
 	}
 	for _, p := range l.props {
-		if r.eval(p.then) == 0 {
+		if p.prop.Kind == load.OfState && r.unchanged(p.then) {
+			continue // it held before, or was found broken there
+		}
+		if !r.certain(p) && r.eval(p.then) == 0 {
 			l.broken = append(l.broken, p)
 		}
 	}
@@ -148,7 +156,7 @@ func (e *engine) applySettled(l *leaf) (uint64, *leaf) {
 		if end == 0 {
 			end = e.react0()
 		}
-		settled = &e.t.leaves[end&^leafBit]
+		settled = e.t.leaves[end&^leafBit]
 		for _, w := range settled.writes {
 			e.mid[w.comp] = e.mid[w.comp]&^w.clear | w.set
 		}

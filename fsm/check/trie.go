@@ -3,6 +3,8 @@
 
 package check
 
+import "fmt"
+
 // A trie is a decision tree over variables of a state: what a program did is found
 // again by the values of what it read, in the order in which it read them. That is
 // exact, as a program is deterministic: what it reads next depends on what it has
@@ -13,7 +15,8 @@ package check
 // if it was never seen. The array may be dropped at any time: it is a memory only.
 type trie struct {
 	nodes  []uint32
-	leaves []leaf
+	leaves []*leaf
+	known  map[string]uint32 // leaves by content: most instances do the same few things
 }
 
 const leafBit = 1 << 31
@@ -35,10 +38,13 @@ type leaf struct {
 	broken []*gprop // properties that the step breaks, judged in the same run
 	touch  []uint64 // slots that it writes, as a bit set
 	props  []*gprop // properties that these slots can break
+
+	comp int      // the only component that it writes
+	next []uint64 // by number of its word: how a code changes, as XOR; see plan.go
 }
 
 func newTrie() *trie {
-	return &trie{nodes: make([]uint32, 1, 1<<12), leaves: make([]leaf, 0, 1<<8)}
+	return &trie{nodes: make([]uint32, 1, 1<<12), known: map[string]uint32{}}
 }
 
 // find walks from root; the result has leafBit, or is 0.
@@ -80,11 +86,17 @@ func (t *trie) insert(root *uint32, log []read, end uint32) {
 	set(end)
 }
 
-// leaf adds a leaf and gives the child that stands for it.
+// leaf gives the child that stands for l.
 func (t *trie) leaf(l leaf) uint32 {
-	t.leaves = append(t.leaves, l)
-	return leafBit | uint32(len(t.leaves)-1)
+	key := fmt.Sprint(l)
+	if end, ok := t.known[key]; ok {
+		return end
+	}
+	t.leaves = append(t.leaves, &l)
+	end := leafBit | uint32(len(t.leaves)-1)
+	t.known[key] = end
+	return end
 }
 
 // bytes is the memory that the trie takes.
-func (t *trie) bytes() int { return 4*cap(t.nodes) + 120*cap(t.leaves) }
+func (t *trie) bytes() int { return 4*cap(t.nodes) + 400*len(t.leaves) }

@@ -3,21 +3,23 @@
 
 package check
 
-// visited is the set of codes seen: a hash set at first, a bitmap once that is smaller.
+// visited is the set of codes seen. It is a hash set at first. Once a bitmap over
+// every combination of the words seen so far is no larger, it is that bitmap.
 type visited struct {
 	table []uint64 // code+1; 0 is empty
 	bits  []uint64
 	n     int
 	shift uint
-	width uint // of codes
+	e     *engine
+	// A state's place in the bitmap is the sum of its numbers times these weights;
+	// room is how many words of each class fit.
+	weight [maxComps]uint64
+	room   []int
+	moved  func() // called when it has become a bitmap
 }
 
-func newVisited(width uint) *visited {
-	v := &visited{width: width}
-	if width <= 20 {
-		v.bits = make([]uint64, 1<<max(int(width)-6, 0))
-		return v
-	}
+func newVisited(e *engine) *visited {
+	v := &visited{e: e, moved: func() {}}
 	v.grow(12)
 	return v
 }
@@ -31,13 +33,7 @@ const golden = 0x9e3779b97f4a7c15
 // add puts a code into the set and reports whether it is new.
 func (v *visited) add(code uint64) bool {
 	if v.bits != nil {
-		w, b := &v.bits[code>>6], uint64(1)<<(code&63)
-		if *w&b != 0 {
-			return false
-		}
-		*w |= b
-		v.n++
-		return true
+		return v.mark(v.place(code))
 	}
 	mask := uint64(len(v.table) - 1)
 	for i := code * golden >> v.shift; ; i++ {
@@ -55,16 +51,49 @@ func (v *visited) add(code uint64) bool {
 	}
 }
 
+// place is where a code stands in the bitmap.
+func (v *visited) place(code uint64) uint64 {
+	e, at := v.e, uint64(0)
+	for c := range e.compOf {
+		at += code >> (e.shift[c] & 63) & e.maskW[c] * v.weight[c]
+	}
+	return at
+}
+
+func (v *visited) mark(at uint64) bool {
+	w, b := &v.bits[at>>6], uint64(1)<<(at&63)
+	if *w&b != 0 {
+		return false
+	}
+	*w |= b
+	v.n++
+	return true
+}
+
+// fits reports whether the bitmap has room for every word that is known.
+func (v *visited) fits() bool {
+	if v.bits == nil {
+		return true
+	}
+	for k, c := range v.e.classes {
+		if len(c.words) > v.room[k] {
+			return false
+		}
+	}
+	return true
+}
+
 // enlarge doubles the hash set, or turns it into a bitmap that is no larger.
 func (v *visited) enlarge() {
 	old, size := v.table, 2*len(v.table)
-	if v.width < 40 && 1<<v.width/64 <= size {
-		v.bits, v.table = make([]uint64, max(1<<v.width/64, 1)), nil
+	if v.bitmap(size) {
+		v.n = 0
 		for _, c := range old {
 			if c != 0 {
-				v.bits[(c-1)>>6] |= 1 << ((c - 1) & 63)
+				v.mark(v.place(c - 1))
 			}
 		}
+		v.moved()
 		return
 	}
 	v.grow(64 - v.shift + 1)
@@ -79,6 +108,26 @@ func (v *visited) enlarge() {
 		}
 		v.table[i&mask] = c
 	}
+}
+
+// bitmap makes an empty bitmap with room for some more words, if it takes no more
+// than so many 64-bit words.
+func (v *visited) bitmap(most int) bool {
+	v.room = v.room[:0]
+	for _, c := range v.e.classes {
+		n := len(c.words)
+		v.room = append(v.room, n+n/8+1)
+	}
+	total := uint64(1)
+	for c, comp := range v.e.m.comps {
+		v.weight[c] = total
+		total *= uint64(v.room[comp.class])
+		if total>>6 >= uint64(most) {
+			return false
+		}
+	}
+	v.bits, v.table = make([]uint64, total>>6+1), nil
+	return true
 }
 
 func (v *visited) bytes() int { return 8 * (cap(v.table) + cap(v.bits)) }
@@ -114,14 +163,30 @@ func (q *queue) bytes() int {
 	return n
 }
 
-// recode rewrites every code for another layout, and gives the set of them.
-func (q *queue) recode(from, to *layoutOf, width uint) *visited {
-	v := newVisited(width)
+// recode rewrites every code for another layout.
+func (q *queue) recode(from, to *layoutOf) {
 	for _, c := range q.chunks {
 		for i := range c {
 			c[i] = from.move(c[i], to)
-			v.add(c[i])
 		}
 	}
-	return v
+}
+
+// collect puts every code of the queue into a new set.
+func (v *visited) collect(q *queue) *visited {
+	fresh := newVisited(v.e)
+	defer func() { fresh.moved = v.moved }()
+	bits := uint(12)
+	for 1<<bits < 2*q.n {
+		bits++
+	}
+	if !fresh.bitmap(1 << bits) {
+		fresh.grow(bits)
+	}
+	for _, c := range q.chunks {
+		for _, code := range c {
+			fresh.add(code)
+		}
+	}
+	return fresh
 }
