@@ -100,7 +100,7 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) bool {
 			Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
 		})
 		if m.From == wire.Receive {
-			e.withdraw(func(r *Request) bool { return r.Session() == name && r.from == l.member })
+			e.withdraw(func(r *Request) bool { return r.Session() == name && r.isFrom(l.member) })
 		}
 	case wire.SessionQuiesced:
 		effects, err = e.registry.Ack(at, coreSession(m.Session), l.member)

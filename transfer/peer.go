@@ -128,7 +128,8 @@ func (p *peer) begin(life ownership.Incarnation) {
 	p.mu.Unlock()
 	if !old.IsZero() {
 		e := p.endpoint
-		e.withdraw(func(r *Request) bool { return r.from.Accessor == p.name && r.from.Incarnation == old })
+		before := ownership.Member{Accessor: p.name, Incarnation: old}
+		e.withdraw(func(r *Request) bool { return r.isFrom(before) })
 		e.note(nil, "peer "+string(p.name)+" came back in a new life")
 		effects, err := e.registry.Gone(e.now(), p.name, old)
 		e.apply(effects)

@@ -133,6 +133,10 @@ func (r *Request) Refuse(reason string) error {
 	return nil
 }
 
+func (r *Request) isFrom(m ownership.Member) bool {
+	return r.from.Accessor == m.Accessor && r.from.Incarnation == m.Incarnation
+}
+
 // over reports whether the request was answered or withdrawn; mu is held.
 func (r *Request) over() bool {
 	select {

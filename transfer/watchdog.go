@@ -34,12 +34,15 @@ func (w *watchdog) watch(j *job, due time.Duration) {
 	}
 }
 
-// run works until stop.
+// run works until stop. While nothing is due ever, no timer runs.
 func (w *watchdog) run(stop <-chan struct{}) {
-	timer := time.NewTimer(time.Hour)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
-		timer.Reset(w.judge())
+		timer.Stop()
+		if next, any := w.judge(); any {
+			timer.Reset(next)
+		}
 		select {
 		case <-timer.C:
 		case <-w.wake:
@@ -49,29 +52,32 @@ func (w *watchdog) run(stop <-chan struct{}) {
 	}
 }
 
-// judge does what is due and returns the time until something is due again.
-func (w *watchdog) judge() time.Duration {
+// judge does what is due, and returns the time until something is due again,
+// if anything ever is.
+func (w *watchdog) judge() (next time.Duration, any bool) {
 	e := w.endpoint
 	now := e.now()
 	for _, j := range w.overdue(now) {
 		e.note(j.session, "operation "+j.claim.String()+": our wait for it ran out")
 		_ = e.offer(j, now, operation.StatusOverdue)
 	}
-	if deadline, ok := e.registry.NextDeadline(); ok && deadline <= now {
+	deadline, clocks := e.registry.NextDeadline()
+	if clocks && deadline <= now {
 		effects, err := e.registry.Tick(now)
 		e.apply(effects)
 		if err != nil {
 			e.config.Log.Error("tick", "error", err)
 		}
+		deadline, clocks = e.registry.NextDeadline()
 	}
-	next := time.Hour
-	if deadline, ok := e.registry.NextDeadline(); ok {
-		next = min(next, deadline-e.now())
+	due, waits := w.next()
+	switch {
+	case clocks && waits:
+		due = min(due, deadline)
+	case clocks:
+		due = deadline
 	}
-	if due, ok := w.next(); ok {
-		next = min(next, due-e.now())
-	}
-	return max(0, next)
+	return max(0, due-e.now()), clocks || waits
 }
 
 // overdue takes out the operations whose wait ran out.
