@@ -70,6 +70,7 @@ var layers = map[string]layer{
 	"internal/cli/kvxfer": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/schollz/progressbar", "github.com/jedib0t/go-pretty", "github.com/dustin/go-humanize"}},
 	// What its commands do, apart from flags and printing.
 	"internal/cli/kvxfer/blocks": {},
+	"internal/cli/kvxfer/meter":  {ours: []string{"backend"}},
 	"internal/cli/kvxfer/move":   {ours: []string{"*"}},
 	"internal/cli/kvxfer/hazard": {ours: []string{"*"}},
 	"cmd/fsmgen":                 {ours: []string{"internal/cli/fsmgen"}},

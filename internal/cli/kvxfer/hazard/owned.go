@@ -5,15 +5,337 @@ package hazard
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
 	"errors"
+	"fmt"
+	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
 	"github.com/kvxfer/kvxfer/internal/proc"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
 )
 
-var errTODO = errors.New("not wired")
-
+// owned is the same transfer under the contract: nothing but the public API of
+// package transfer.
 func (h *Hazard) owned(ctx context.Context, seed uint64, tell func(Step)) (Half, error) {
-	return Half{}, errTODO
+	t := &ownedTransfer{hazard: h, rec: newRecorder(tell), seed: seed,
+		requests: make(chan *transfer.Request, 1), moved: make(chan *ownership.ClaimMoved, 16), contained: make(chan ownership.Containment, 1)}
+	defer t.close()
+	if err := t.start(ctx); err != nil {
+		return Half{}, err
+	}
+	if err := t.run(ctx); err != nil {
+		return Half{}, err
+	}
+	return t.rec.half, t.stop(ctx)
 }
 
-func serveOwned(ctx context.Context, job Job, parent *proc.Lines) error { return errTODO }
+// ownedTransfer walks through the phases.
+type ownedTransfer struct {
+	hazard    *Hazard
+	rec       *recorder
+	seed      uint64
+	end       *ownedEnd
+	listener  *rpc.Listener
+	child     *proc.Child
+	requests  chan *transfer.Request
+	moved     chan *ownership.ClaimMoved // of the counted session
+	contained chan ownership.Containment
+}
+
+func (t *ownedTransfer) start(ctx context.Context) (err error) {
+	h := t.hazard
+	job := Job{Half: halfOwned, Library: h.Library, Transport: h.Transport, Bytes: h.Bytes, Pieces: h.Pieces}
+	t.end, err = newOwnedEnd(senderName, &job, func(c ownership.Containment) error { t.contained <- c; return nil }, t.observe)
+	if err != nil {
+		return err
+	}
+	t.end.ep.OnRequest(func(r *transfer.Request) { t.requests <- r })
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	if t.listener, err = rpc.Listen("unix-abstract:kvxfer-" + hex.EncodeToString(id[:])); err != nil {
+		return err
+	}
+	job.Control = t.listener.Addr()
+	attached := make(chan error, 1)
+	go func() {
+		stream, err := t.listener.Accept(ctx)
+		if err == nil {
+			_, err = t.end.ep.Attach(ctx, stream)
+		}
+		attached <- err
+	}()
+	if t.child, _, err = h.startPeer(ctx, job); err != nil {
+		return err
+	}
+	return <-attached
+}
+
+// observe keeps the claim's moves, which the phases wait for.
+func (t *ownedTransfer) observe(ev transfer.Event) {
+	if m, ok := ev.Effect.(*ownership.ClaimMoved); ok {
+		select {
+		case t.moved <- m:
+		default: // nobody looks any more
+		}
+	}
+}
+
+func (t *ownedTransfer) run(ctx context.Context) error {
+	blocks.FillOwn(t.end.data.Bytes(), t.seed)
+	if err := t.uncounted(ctx); err != nil {
+		return err
+	}
+	t.rec.step(Primed, "done; the connection is up")
+	session, err := t.post(ctx)
+	if err != nil {
+		return err
+	}
+	if err := t.cancel(session); err != nil {
+		return err
+	}
+	if err := t.doubt(ctx, session); err != nil {
+		return err
+	}
+	if err := t.child.Continue(ctx); err != nil {
+		return err
+	}
+	t.rec.step(Continued, "SIGCONT")
+	if err := t.prove(ctx, session); err != nil {
+		return err
+	}
+	return t.count(ctx, session)
+}
+
+// uncounted runs a small transfer to its end.
+func (t *ownedTransfer) uncounted(ctx context.Context) error {
+	session, err := t.send(ctx, regionUncounted, nil)
+	if err != nil {
+		return err
+	}
+	if err := session.Wait(ctx); err != nil {
+		return err
+	}
+	if err := session.Drain(ctx); err != nil {
+		return err
+	}
+	return t.reply(ctx, "SUCCEEDED")
+}
+
+// send orders the peer to ask for a region, and answers. ready runs between the
+// two.
+func (t *ownedTransfer) send(ctx context.Context, region string, ready func() error) (*transfer.Session, error) {
+	if err := t.child.Send(receive{region}); err != nil {
+		return nil, err
+	}
+	select {
+	case r := <-t.requests:
+		if ready != nil {
+			if err := ready(); err != nil {
+				return nil, err
+			}
+		}
+		t.end.meter.Forget()
+		return r.Send(transfer.SendSpec{Region: t.end.regions[region], Blocks: t.end.blocks(region)})
+	case <-t.child.Done():
+		return nil, fmt.Errorf("second process %v", t.child.State())
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (t *ownedTransfer) post(ctx context.Context) (*transfer.Session, error) {
+	session, err := t.send(ctx, regionCounted, func() error {
+		if err := t.child.Stop(ctx); err != nil {
+			return err
+		}
+		t.rec.step(Stopped, "SIGSTOP, confirmed by wait4")
+		t.forget()
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case seen := <-t.end.meter.Posted:
+		t.rec.half.InFlight = seen.Status == backend.Submitted || seen.Status == backend.InProgress
+		t.rec.step(Posted, fmt.Sprintf("%v; claim PUBLISHED", seen.Status))
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if !t.rec.half.InFlight { // the copy ended inside the post: the answer is there, or comes at once
+		return session, session.Wait(ctx)
+	}
+	return session, nil
+}
+
+// forget drops the moves of an earlier session.
+func (t *ownedTransfer) forget() {
+	for {
+		select {
+		case <-t.moved:
+		default:
+			return
+		}
+	}
+}
+
+// cancel cancels, and then tries everything that an engine would do next.
+func (t *ownedTransfer) cancel(session *transfer.Session) error {
+	result, err := session.Cancel()
+	if err != nil {
+		return err
+	}
+	t.rec.step(Cancelled, fmt.Sprintf("outcome %v; memory %v", result.Outcome, result.Physical))
+	if !t.rec.half.InFlight {
+		t.rec.step(Released, "the operation had ended")
+		t.rec.step(Reused, "owned until close")
+		return nil
+	}
+	err = session.Close()
+	if !errors.Is(err, ownership.ErrRefused) {
+		return fmt.Errorf("close of a transfer in flight: %w", errOr(err, "allowed"))
+	}
+	t.rec.step(Released, "kept: close is refused")
+	err = t.end.regions[regionCounted].Reuse()
+	if !errors.Is(err, ownership.ErrRefused) {
+		return fmt.Errorf("reuse under a transfer in flight: %w", errOr(err, "allowed"))
+	}
+	t.rec.step(Reused, "reuse is refused: "+whoHolds(session))
+	return nil
+}
+
+func errOr(err error, otherwise string) error {
+	if err == nil {
+		return errors.New(otherwise)
+	}
+	return err
+}
+
+// whoHolds names the claim that stands in the way.
+func whoHolds(session *transfer.Session) string {
+	state, owned := session.State()
+	if !owned || len(state.Pieces) == 0 || len(state.Pieces[0].Claims) == 0 {
+		return "nobody"
+	}
+	c := state.Pieces[0].Claims[0]
+	return fmt.Sprintf("%s's claim is %v", c.Name.Accessor, c.State)
+}
+
+// doubt waits until our own wait has run out.
+func (t *ownedTransfer) doubt(ctx context.Context, session *transfer.Session) error {
+	if !t.rec.half.InFlight {
+		t.rec.step(Overdue, "it did not")
+		return nil
+	}
+	if err := t.await(ctx, claim.InDoubt); err != nil {
+		return err
+	}
+	t.rec.step(Overdue, "overdue: claim IN_DOUBT, reported")
+	return nil
+}
+
+func (t *ownedTransfer) prove(ctx context.Context, session *transfer.Session) error {
+	if t.rec.half.InFlight {
+		if err := t.await(ctx, claim.FailedQuiesced); err != nil {
+			return err
+		}
+		t.rec.step(Ended, "DONE, by its own handle: FAILED_QUIESCED")
+	} else {
+		t.rec.step(Ended, "DONE inside the post: DRAINED")
+	}
+	if err := session.Drain(ctx); err != nil {
+		return err
+	}
+	if err := t.end.regions[regionCounted].Reuse(); err != nil {
+		return err
+	}
+	t.rec.step(Closed, "released; another request may have it")
+	blocks.FillForeign(t.end.data.Bytes(), t.seed)
+	return nil
+}
+
+// await waits for a move of the claim.
+func (t *ownedTransfer) await(ctx context.Context, want claim.State) error {
+	for {
+		select {
+		case m := <-t.moved:
+			if m.To == want {
+				return nil
+			}
+		case c := <-t.contained:
+			return fmt.Errorf("FATAL: session %v", c.Session)
+		case <-t.child.Done():
+			return fmt.Errorf("second process %v", t.child.State())
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// count lets the peer look, after one more transfer over the same connection:
+// as in the other half, whatever was still on its way has arrived by then.
+func (t *ownedTransfer) count(ctx context.Context, session *transfer.Session) error {
+	outcome := session.Answer().Outcome.String()
+	if err := t.reply(ctx, outcome); err != nil {
+		return err
+	}
+	if err := t.uncounted(ctx); err != nil {
+		return err
+	}
+	if err := t.child.Send(receive{}); err != nil {
+		return err
+	}
+	var c counted
+	if err := t.child.Recv(ctx, &c); err != nil {
+		return err
+	}
+	half := &t.rec.half
+	half.Map, half.Arrived, half.Outcome = c.Map, sum(c.Map), outcome
+	t.rec.step(Outcome, "the caller was told: "+outcome)
+	return nil
+}
+
+// reply waits for the peer's word that it has released its memory.
+func (t *ownedTransfer) reply(ctx context.Context, outcome string) error {
+	var a answered
+	if err := t.child.Recv(ctx, &a); err != nil {
+		return err
+	}
+	if a.Error != "" {
+		return errors.New("second process: " + a.Error)
+	}
+	if a.Outcome != outcome {
+		return fmt.Errorf("outcome %s here and %s at the peer", outcome, a.Outcome)
+	}
+	return nil
+}
+
+// stop shuts the sender down; the peer is only ended: it holds nothing.
+func (t *ownedTransfer) stop(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := t.end.ep.Stop(ctx); err != nil {
+		return err
+	}
+	ep := t.end
+	t.end = nil
+	return errors.Join(ep.data.Close(), ep.spare.Close())
+}
+
+func (t *ownedTransfer) close() {
+	if t.child != nil {
+		_ = t.child.Close()
+	}
+	if t.listener != nil {
+		_ = t.listener.Close()
+	}
+	if t.end != nil && t.end.ep != nil {
+		t.end.ep.Halt()
+	}
+}

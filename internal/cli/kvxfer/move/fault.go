@@ -45,7 +45,7 @@ func (f *inFault) during(ctx context.Context, session *transfer.Session) error {
 	}
 	var seen backend.Observation
 	select {
-	case seen = <-f.sender.meter.posted:
+	case seen = <-f.sender.meter.Posted:
 	case <-session.Done():
 	case <-ctx.Done():
 		return context.Cause(ctx)

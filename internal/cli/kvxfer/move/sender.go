@@ -152,7 +152,7 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 		}
 		return t, s.peer.failure(ctx, "before it asked for data")
 	}
-	s.meter.forget()
+	s.meter.Forget()
 	f := &inFault{sender: s, fault: fault}
 	if err := f.before(ctx); err != nil {
 		return t, err
@@ -202,7 +202,7 @@ func (s *sender) conclude(ctx context.Context, session *transfer.Session, t *Tra
 	}
 	t.Released = true
 	if t.Outcome == Succeeded {
-		t.PostToDone = s.meter.last()
+		t.PostToDone = s.meter.Last()
 	}
 	s.seen.wait(ctx, session.Name())
 	if fault == Kill {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/meter"
 	"github.com/kvxfer/kvxfer/memory"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
@@ -22,7 +23,7 @@ const stopTime = 10 * time.Second
 // side is one endpoint with its pool of blocks.
 type side struct {
 	pool   *memory.Arena
-	meter  *meter
+	meter  *meter.Backend
 	ep     *transfer.Endpoint
 	region *transfer.Region
 	order  []blocks.Block
@@ -50,7 +51,7 @@ func newSide(plan *Plan, c sideConfig) (*side, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	s := &side{pool: pool, meter: newMeter(b), order: c.order, seen: newClosings()}
+	s := &side{pool: pool, meter: meter.New(b), order: c.order, seen: newClosings()}
 	s.ep, err = transfer.New(transfer.Config{
 		Name: c.name, Backend: s.meter, Contain: c.contain,
 		RequestTimeout: plan.RequestTimeout, Grace: plan.Grace, OperationWait: plan.Wait,

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The kvxfer authors
 // SPDX-License-Identifier: Apache-2.0
 
-package move
+// Package meter takes the time of a backend's operations without changing what
+// they do, and tells when one was posted.
+package meter
 
 import (
 	"errors"
@@ -11,31 +13,33 @@ import (
 	"github.com/kvxfer/kvxfer/backend"
 )
 
-// meter is a backend that passes everything on and takes the time: how long
-// each operation took from its post to its DONE, and when one was posted.
-type meter struct {
+// Backend passes everything on and takes the time: how long each operation took
+// from its post to its DONE. It has the concurrency of what it wraps.
+type Backend struct {
 	backend.Backend
-	posted chan backend.Observation // what each Post answered
+	// Posted gets what a Post answered, unless nobody took the one before.
+	Posted chan backend.Observation
 
 	mu   sync.Mutex
 	took time.Duration       // guarded by mu; of the operation that was DONE last
 	ops  []backend.Operation // guarded by mu; scratch of Poll
 }
 
-func newMeter(b backend.Backend) *meter {
-	return &meter{Backend: b, posted: make(chan backend.Observation, 1)}
+// New wraps a backend.
+func New(b backend.Backend) *Backend {
+	return &Backend{Backend: b, Posted: make(chan backend.Observation, 1)}
 }
 
 // metered is one operation under the clock.
 type metered struct {
 	backend.Operation
-	meter *meter
+	meter *Backend
 	began time.Time
 	ended bool // guarded by meter.mu
 }
 
 // Prepare wraps the operation.
-func (m *meter) Prepare(r backend.Request) (backend.Operation, error) {
+func (m *Backend) Prepare(r backend.Request) (backend.Operation, error) {
 	op, err := m.Backend.Prepare(r)
 	if err != nil {
 		return nil, err
@@ -49,14 +53,14 @@ func (o *metered) Post() backend.Observation {
 	seen := o.Operation.Post()
 	o.meter.saw(o, seen)
 	select {
-	case o.meter.posted <- seen:
+	case o.meter.Posted <- seen:
 	default: // nobody took the one before: nobody waits
 	}
 	return seen
 }
 
 // Poll unwraps the operations: the backend knows only its own.
-func (m *meter) Poll(ops []backend.Operation, out []backend.Observation) {
+func (m *Backend) Poll(ops []backend.Operation, out []backend.Observation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.ops = m.ops[:0]
@@ -69,37 +73,37 @@ func (m *meter) Poll(ops []backend.Operation, out []backend.Observation) {
 	}
 }
 
-func (m *meter) saw(o *metered, seen backend.Observation) {
+func (m *Backend) saw(o *metered, seen backend.Observation) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.stop(o, seen)
 }
 
 // stop stops the clock; mu is held.
-func (m *meter) stop(o *metered, seen backend.Observation) {
+func (m *Backend) stop(o *metered, seen backend.Observation) {
 	if seen.Status == backend.Done && !o.ended {
 		o.ended = true
 		m.took = time.Since(o.began)
 	}
 }
 
-// last is how long the operation took that was DONE last.
-func (m *meter) last() time.Duration {
+// Last is how long the operation took that was DONE last.
+func (m *Backend) Last() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.took
 }
 
-// forget drops what an earlier Post answered.
-func (m *meter) forget() {
+// Forget drops what an earlier Post answered.
+func (m *Backend) Forget() {
 	select {
-	case <-m.posted:
+	case <-m.Posted:
 	default:
 	}
 }
 
 // Fence passes on, where the backend can do it.
-func (m *meter) Fence() error {
+func (m *Backend) Fence() error {
 	if f, ok := m.Backend.(backend.Fencer); ok {
 		return f.Fence()
 	}
