@@ -6,6 +6,7 @@ package backendtest
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -159,6 +160,7 @@ func concurrent(h *harness) {
 				return
 			default:
 			}
+			runtime.Gosched()
 			if h.Step != nil {
 				h.Step()
 			}
@@ -200,6 +202,7 @@ func (h *harness) worker(at, n int) bool {
 			h.Errorf("at %d: %v: %v", at, o.Status, o.Err)
 			return false
 		}
+		runtime.Gosched()
 		h.A.Backend.Poll([]backend.Operation{op}, out)
 	}
 	if err := op.Release(); err != nil {
