@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+// checkInvariants recounts everything that the core keeps as a total or an
+// index, and so finds a structure that went out of step with the decisions.
+// What can be seen from outside is judged by Checker.
+func checkInvariants(t testing.TB, r *Registry) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &r.core
+	if len(c.touchedOwners)+len(c.touchedSessions)+len(c.log.pending) > 0 {
+		t.Fatalf("a call left %d owners, %d sessions and %d effects unsettled", len(c.touchedOwners), len(c.touchedSessions), len(c.log.pending))
+	}
+	sessions := c.sessionsInOrder()
+	unsettled, owners, timed := 0, 0, 0
+	doubts := make(map[*peer]int)
+	for _, s := range sessions {
+		if err := recountSession(s, doubts); err != nil {
+			t.Fatalf("session %v: %v", s.name, err)
+		}
+		unsettled += s.unsettled
+		owners += len(s.pieces)
+		if s.deadline.place > 0 {
+			timed++
+			if c.deadlines[s.deadline.place-1] != s {
+				t.Fatalf("session %v is not at its place among the deadlines", s.name)
+			}
+		}
+		if err := c.checkDeadline(s); err != nil {
+			t.Fatalf("session %v: %v", s.name, err)
+		}
+	}
+	if unsettled != c.unsettledOwners || owners != c.counters.Owners || timed != len(c.deadlines) || len(sessions) != c.counters.Sessions {
+		t.Fatalf("unsettled %d of %d, owners %d of %d, deadlines %d of %d, sessions %d of %d", c.unsettledOwners, unsettled,
+			c.counters.Owners, owners, len(c.deadlines), timed, c.counters.Sessions, len(sessions))
+	}
+	checkPeers(t, c, doubts)
+	checkTables(t, c)
+}
+
+func recountSession(s *session, doubts map[*peer]int) error {
+	var open, succeeded, unsettled int
+	members := make([]member, len(s.members))
+	for _, o := range s.pieces {
+		var count [claimStates]uint8
+		for i := range o.claims {
+			cl := &o.claims[i]
+			count[cl.state]++
+			m := &members[cl.member]
+			if cl.state.Live() {
+				m.live++
+			}
+			if cl.state == claim.InDoubt {
+				doubts[s.members[cl.member].peer]++
+			}
+			if !cl.fenced {
+				m.unfenced++
+			} else if cl.state.Live() {
+				return fmt.Errorf("claim %d of %s is fenced and live", i, o.name)
+			}
+			if o.gate == gate.Publishing && i < o.size() {
+				m.publishing++
+			}
+		}
+		if count != o.count {
+			return fmt.Errorf("piece %s counts %v, has %v", o.name, o.count, count)
+		}
+		if o.gate == gate.Open {
+			open++
+		}
+		if o.outcome == outcome.Succeeded {
+			succeeded++
+		}
+		if !o.isSettled() {
+			unsettled++
+		}
+		if o.settled != o.isSettled() || s.piece(o.name) != o || o.region.owners[o.slot] != o {
+			return fmt.Errorf("piece %s: settled %v, or not found", o.name, o.settled)
+		}
+		if s.outcome.Terminal() && o.outcome == outcome.Active {
+			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome)
+		}
+	}
+	for k := range members {
+		got, want := s.members[k], members[k]
+		if got.live != want.live || got.publishing != want.publishing || got.unfenced != want.unfenced {
+			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, want)
+		}
+	}
+	if open != s.open || succeeded != s.succeeded || unsettled != s.unsettled || s.settled != (s.outcome.Terminal() && unsettled == 0) {
+		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.open, open, s.succeeded, succeeded, s.unsettled, unsettled, s.settled)
+	}
+	return nil
+}
+
+// checkDeadline: exactly the sessions with a running clock have a deadline.
+func (c *core) checkDeadline(s *session) error {
+	has := s.deadline.place > 0
+	switch {
+	case s.outcome == outcome.Active:
+		if has != s.armed || has && s.deadline.at != s.expires {
+			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.armed, has)
+		}
+	case s.settled || c.fatal != nil:
+		if has {
+			return fmt.Errorf("settled or FATAL, and a clock runs")
+		}
+	case !s.draining || !has || s.deadline.at != s.graceEnds():
+		return fmt.Errorf("not settled, draining %v, deadline %v", s.draining, has)
+	}
+	return nil
+}
+
+func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
+	t.Helper()
+	for a, list := range c.peers {
+		for _, p := range list {
+			dead := 0
+			for _, s := range p.sessions {
+				if s.closed {
+					dead++
+				}
+			}
+			if p.accessor != a || p.doubts != doubts[p] || p.dead != dead || len(p.sessions) == dead {
+				t.Fatalf("peer %v of %s: doubts %d of %d, dead %d of %d, sessions %d", p.member(), a, p.doubts, doubts[p], p.dead, dead, len(p.sessions))
+			}
+			delete(doubts, p)
+		}
+	}
+	if len(doubts) > 0 {
+		t.Fatalf("%d accessors in doubt cannot be found", len(doubts))
+	}
+}
+
+func checkTables(t testing.TB, c *core) {
+	t.Helper()
+	tombstones, kept, waiting, quiesced := 0, 0, 0, 0
+	for id, r := range c.requests {
+		if r.tombstone.from != 0 {
+			tombstones++
+		}
+		if r.tombstone.from == 0 && len(r.attempts) == 0 {
+			t.Fatalf("request %v is remembered for nothing", id)
+		}
+	}
+	for _, list := range c.kept.byRequest {
+		kept += len(list)
+	}
+	for a, q := range c.outbox.queues {
+		var last *node
+		for n := q.first; n != nil; n = n.next {
+			if n.prev != last || n.out.To.Accessor != a || last != nil && n.out.Number <= last.out.Number {
+				t.Fatalf("outbox of %s is out of order at %v", a, n.out)
+			}
+			if _, ok := n.out.Message.(*SessionQuiesced); ok {
+				quiesced++
+			}
+			waiting++
+			last = n
+		}
+		if q.last != last || last == nil {
+			t.Fatalf("outbox of %s has no end", a)
+		}
+	}
+	if tombstones != c.counters.Tombstones || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
+		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.counters.Tombstones, tombstones,
+			c.kept.n, kept, c.outbox.waiting, waiting, len(c.outbox.quiesced), quiesced)
+	}
+}
