@@ -4,6 +4,7 @@
 package codegen
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -37,15 +38,14 @@ func (e *emitter) tableDoc(t *load.Table) {
 	for _, line := range []string{"", "# Rules", "", "Every combination of the inputs matches exactly one row.", ""} {
 		e.file.PackageComment(line)
 	}
-	for _, line := range align(RuleRows(t)) {
+	for _, line := range align(ruleRows(t)) {
 		e.file.PackageComment("\t" + line)
 	}
 }
 
-// RuleRows lays the rules of a table out as rows of cells, the first with the
-// names of the columns. A dash stands for any input, and for an output that stays.
-func RuleRows(t *load.Table) [][]string {
-	head := []string{}
+// ruleRows lays the rules out for the package's doc.
+func ruleRows(t *load.Table) [][]string {
+	var head []string
 	for _, c := range t.Inputs {
 		head = append(head, c.Name)
 	}
@@ -55,30 +55,15 @@ func RuleRows(t *load.Table) [][]string {
 	rows := [][]string{head}
 	for _, r := range t.Rules {
 		var row []string
-		for i, c := range t.Inputs {
-			var names []string
-			for _, v := range r.When[i] {
-				names = append(names, c.ValueName(v))
-			}
-			row = append(row, orDash(strings.Join(names, " ")))
+		for i := range t.Inputs {
+			row = append(row, cmp.Or(strings.Join(t.WhenNames(r, i), " "), "-"))
 		}
-		for i, c := range t.Outputs {
-			word := ""
-			if o := r.Then[i]; !o.Keep && !o.None {
-				word = c.ValueName(o.Index)
-			}
-			row = append(row, "-> "+orDash(word))
+		for i := range t.Outputs {
+			row = append(row, "-> "+cmp.Or(t.ThenName(r, i), "-"))
 		}
 		rows = append(rows, row)
 	}
 	return rows
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // typeOf names the Go type of a column.

@@ -4,6 +4,7 @@
 package draw
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm"
@@ -46,30 +47,15 @@ func rulesOf(t *load.Table) grid {
 	g := grid{append(head, "why")}
 	for _, r := range t.Rules {
 		var row []string
-		for i, c := range t.Inputs {
-			var names []string
-			for _, v := range r.When[i] {
-				names = append(names, c.ValueName(v))
-			}
-			row = append(row, dash(strings.Join(names, ", ")))
+		for i := range t.Inputs {
+			row = append(row, cmp.Or(strings.Join(t.WhenNames(r, i), ", "), "–"))
 		}
-		for i, c := range t.Outputs {
-			word := ""
-			if o := r.Then[i]; !o.Keep && !o.None {
-				word = c.ValueName(o.Index)
-			}
-			row = append(row, dash(word))
+		for i := range t.Outputs {
+			row = append(row, cmp.Or(t.ThenName(r, i), "–"))
 		}
 		g = append(g, append(row, r.Why))
 	}
 	return g
-}
-
-func dash(s string) string {
-	if s == "" {
-		return "–"
-	}
-	return s
 }
 
 // markdown writes a grid as a Markdown table.

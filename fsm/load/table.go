@@ -96,3 +96,21 @@ func (t *Table) Combination(i int) []int {
 
 // Spell names the combination with index i in the words of the spec.
 func (t *Table) Spell(i int) string { return t.spell(t.Combination(i)) }
+
+// WhenNames lists the values of input i that a rule matches; none for any.
+func (t *Table) WhenNames(r *Rule, i int) []string {
+	var names []string
+	for _, v := range r.When[i] {
+		names = append(names, t.Inputs[i].ValueName(v))
+	}
+	return names
+}
+
+// ThenName is the value that a rule gives output i; empty where it is none or
+// stays as it is.
+func (t *Table) ThenName(r *Rule, i int) string {
+	if o := r.Then[i]; !o.Keep && !o.None {
+		return t.Outputs[i].ValueName(o.Index)
+	}
+	return ""
+}
