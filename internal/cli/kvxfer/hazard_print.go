@@ -10,6 +10,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"github.com/kvxfer/kvxfer/internal/cli/exit"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/hazard"
 )
 
@@ -42,8 +43,8 @@ func (p *hazardPrinter) began() {
 		_ = p.app.json(hazardEvent{Event: "hazard", Library: r.Library, Version: r.Version, Transp: r.Transport, Bytes: r.Bytes})
 		return
 	}
-	fmt.Fprintf(p.app.stdout, "NIXL %s (%s), transport %s: one WRITE of %s bytes, cancelled while the peer is stopped\n",
-		r.Version, r.Library, r.Transport, hazard.Grouped(r.Bytes))
+	fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s: one WRITE of %s bytes, cancelled while the peer is stopped\nlibrary     %s\n",
+		r.Version, r.Transport, hazard.Grouped(r.Bytes), r.Library)
 }
 
 func (p *hazardPrinter) teller(run int) func(string, hazard.Step) {
@@ -68,35 +69,55 @@ func (p *hazardPrinter) ran(run int, pair hazard.Pair) {
 	}
 }
 
+// Where both halves with their times do not fit, the times are left out.
+const (
+	hazardWidth = 144
+	phaseWidth  = 25 // of the first column and all borders
+)
+
 func (p *hazardPrinter) table(pair hazard.Pair) {
 	t := p.app.newTable()
-	t.AppendHeader(table.Row{"", "as engines do today", "", "owned", ""})
-	for _, row := range pair.Rows() {
-		t.AppendRow(table.Row{string(row.Phase), row.TodayAt, row.TodayText, row.OwnedAt, row.OwnText})
+	columns := []table.ColumnConfig{{Number: 1, Colors: p.app.colors(text.Faint)}}
+	w := width(p.app.stdout)
+	times := w == 0 || w >= hazardWidth
+	if times {
+		for _, n := range []int{2, 4} {
+			columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight, Colors: p.app.colors(text.Faint)})
+		}
+	} else {
+		for _, n := range []int{2, 3} {
+			columns = append(columns, table.ColumnConfig{Number: n, WidthMax: max((w-phaseWidth)/2, 20), WidthMaxEnforcer: text.WrapSoft})
+		}
+	}
+	row := func(phase, todayAt, today, ownedAt, owned string) table.Row {
+		if times {
+			return table.Row{phase, todayAt, today, ownedAt, owned}
+		}
+		return table.Row{phase, today, owned}
+	}
+	t.AppendHeader(row("", "", "as engines do today", "", "owned"))
+	for _, r := range pair.Rows() {
+		t.AppendRow(row(string(r.Phase), r.TodayAt, r.TodayText, r.OwnedAt, r.OwnText))
 	}
 	t.AppendSeparator()
-	p.bytesRow(t, "of this request", pair.Today.Arrived.Own, pair.Owned.Arrived.Own)
-	p.bytesRow(t, "of another", pair.Today.Arrived.Foreign, pair.Owned.Arrived.Foreign)
-	t.SetColumnConfigs([]table.ColumnConfig{
-		{Number: 1, Colors: p.app.colors(text.Faint)},
-		{Number: 2, Align: text.AlignRight, Colors: p.app.colors(text.Faint)},
-		{Number: 4, Align: text.AlignRight, Colors: p.app.colors(text.Faint)},
-	})
+	bytes := func(o blocks.Origins) (own, foreign string) {
+		return hazard.Grouped(o.Own) + " bytes", p.foreign(o.Foreign)
+	}
+	todayOwn, todayForeign := bytes(pair.Today.Arrived)
+	ownedOwn, ownedForeign := bytes(pair.Owned.Arrived)
+	t.AppendRow(row("of this request", "", todayOwn, "", ownedOwn))
+	t.AppendRow(row("of another", "", todayForeign, "", ownedForeign))
+	t.SetColumnConfigs(columns)
 	t.Render()
 }
 
-func (p *hazardPrinter) bytesRow(t table.Writer, what string, today, owned int64) {
-	paint := func(n int64) string {
-		s := hazard.Grouped(n) + " bytes"
-		switch {
-		case what != "of another":
-			return s
-		case n > 0:
-			return p.app.paint(s, text.FgRed, text.Bold)
-		}
-		return p.app.paint(s, text.FgGreen, text.Bold)
+// foreign paints what this is all about.
+func (p *hazardPrinter) foreign(n int64) string {
+	s := hazard.Grouped(n) + " bytes"
+	if n > 0 {
+		return p.app.paint(s, text.FgRed, text.Bold)
 	}
-	t.AppendRow(table.Row{what, "", paint(today), "", paint(owned)})
+	return p.app.paint(s, text.FgGreen, text.Bold)
 }
 
 func (p *hazardPrinter) ended() {
@@ -125,9 +146,9 @@ func (p *hazardPrinter) ended() {
 }
 
 const whyNotCMA = `Over CMA the hazard does not show: the kernel copies straight into the peer's
-memory inside the post, without asking the peer's process. When the post returns
-the copy has ended (status 0), so there is nothing in flight to cancel. The other
-side of this is that a peer's own close is no fence: see "kvxfer hazard" over TCP.
+memory inside the post and asks nobody in the peer's process. When the post
+returns, the copy has ended (status 0): nothing is in flight that a cancel could
+let go of. It is "--transport tcp", the default, that shows the hazard.
 `
 
 // judge fails when the owned half let a foreign byte through: that is a broken

@@ -149,7 +149,7 @@ func judgeRun(f *runFlags, r *move.Report) error {
 	switch {
 	case r.Contained != "":
 		return &failure{exit.Fatal, fmt.Errorf("FATAL: %s", r.Contained),
-			"its memory was never given back; this process ends, which is its containment"}
+			"its memory was not given back, and never will be"}
 	case r.Proven() < n:
 		return &failure{exit.Retained, fmt.Errorf("released on proof: %d of %d", r.Proven(), n), "see the timeline"}
 	case r.Delivered() < wanted:

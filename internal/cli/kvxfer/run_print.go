@@ -5,6 +5,7 @@ package kvxfer
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -74,12 +75,12 @@ func (p *runPrinter) began(first firstLine, process string) {
 		}
 		_ = p.app.json(e)
 	case first.library != nil:
-		fmt.Fprintf(p.app.stdout, "NIXL %s (%s), transport %s, %s\n", first.library.Version(), first.library.Path(), first.transport, process)
+		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, %s\nlibrary     %s\n", first.library.Version(), first.transport, process, first.library.Path())
 	default:
 		fmt.Fprintf(p.app.stdout, "NOT NIXL: the in-process loop backend, %s (%s)\n", process, first.why)
 	}
 	if !p.flags.json {
-		fmt.Fprintf(p.app.stdout, "%s, %d of them\n", p.flags.shapeText(), p.flags.count)
+		fmt.Fprintf(p.app.stdout, "shape       %s; %s\n", p.flags.shapeText(), plural(p.flags.count, "transfer"))
 	}
 	if !p.flags.json && p.flags.count > 1 && isTerminal(p.app.stderr) {
 		p.bar = progressbar.NewOptions(p.flags.count,
@@ -136,14 +137,28 @@ func (p *runPrinter) timeline(events []move.Event) {
 	if len(events) == 0 {
 		return
 	}
-	events = move.Timeline(events)
+	events = shown(move.Timeline(events))
+	if len(events) == 0 {
+		return
+	}
 	t := p.app.newTable()
 	t.AppendHeader(table.Row{"time", "side", "what", "event", "state"})
 	for _, e := range events {
 		t.AppendRow(table.Row{sinceText(e.Time.Sub(events[0].Time)), e.Side, e.What, e.Event, p.stateText(e)})
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 1, Align: text.AlignRight, Colors: p.app.colors(text.Faint)}})
+	t.SetColumnConfigs([]table.ColumnConfig{
+		{Number: 1, Align: text.AlignRight, Colors: p.app.colors(text.Faint)},
+		{Number: 4, WidthMax: 44, WidthMaxEnforcer: text.WrapSoft},
+	})
 	t.Render()
+}
+
+// shown leaves out what endpoints say about themselves: it belongs to starting
+// and stopping, not to the transfer.
+func shown(events []move.Event) []move.Event {
+	return slices.DeleteFunc(events, func(e move.Event) bool {
+		return e.Session == "" && (e.What == "endpoint" || e.What == "admission")
+	})
 }
 
 // stateText paints what a reader looks for: doubt, proof, and the answer.
@@ -167,7 +182,7 @@ func (p *runPrinter) summary(r *move.Report, s runSummary) {
 		fmt.Fprintf(out, "sha256      %s  %s\n", last.Digest, p.digestText(last))
 	}
 	if s.Delivered > 0 {
-		fmt.Fprintf(out, "throughput  %s while operations ran, %s over all\n", rateText(s.BytesPerSecond), rateText(float64(s.Bytes)/s.Took.Seconds()))
+		fmt.Fprintf(out, "throughput  %s while operations ran; %s with making and checking the content\n", rateText(s.BytesPerSecond), rateText(float64(s.Bytes)/s.Took.Seconds()))
 		fmt.Fprintf(out, "latency     post to done         p50 %v  p95 %v  p99 %v\n", round(s.PostToDone.P50), round(s.PostToDone.P95), round(s.PostToDone.P99))
 		fmt.Fprintf(out, "            request to released  p50 %v  p95 %v  p99 %v\n", round(s.RequestToReleased.P50), round(s.RequestToReleased.P95), round(s.RequestToReleased.P99))
 	}
@@ -176,9 +191,22 @@ func (p *runPrinter) summary(r *move.Report, s runSummary) {
 		word = p.app.paint(fmt.Sprintf("%d of %d", s.Proven, n), text.FgRed)
 	}
 	fmt.Fprintf(out, "released    on proof, on both sides: %s\n", word)
+	p.retained(r)
+}
+
+// retained says what was not given back, and why that is right.
+func (p *runPrinter) retained(r *move.Report) {
 	for _, line := range r.Retained {
-		fmt.Fprintf(out, "retained    %s\n", line)
+		fmt.Fprintf(p.app.stdout, "retained    %s\n", line)
 	}
+	if r.Contained == "" {
+		return
+	}
+	fmt.Fprintf(p.app.stdout, `why         an error is no proof, and neither is the death of the receiver: what had been
+            handed to the system may still be on its way. Time is no proof either, so
+            after the grace nothing is given back; the containment callback was called,
+            once. This process contains the memory by ending.
+`)
 }
 
 func (p *runPrinter) digestText(t move.Transfer) string {
@@ -196,6 +224,13 @@ func causeText(cause string) string {
 		return ""
 	}
 	return ", cause " + cause
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return fmt.Sprintf("%d %ss", n, word)
 }
 
 func sinceText(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d.Microseconds())/1000) }

@@ -28,7 +28,7 @@ func OpenNIXL(p *Plan) Opener {
 		}
 		b, err := nixlbackend.New(nixlbackend.Config{
 			Name: name, Library: lib, Transport: transport,
-			Device: "lo", // both processes are on this machine
+			Device: "lo", NoProgressThread: true, // both processes are on this machine
 		})
 		if err != nil {
 			return nil, fmt.Errorf("open NIXL as %q: %w", name, err)

@@ -52,9 +52,8 @@ func (f *inFault) during(ctx context.Context, session *transfer.Session) error {
 	}
 	switch {
 	case f.fault == Kill:
-		err := f.sender.peer.Kill()
 		f.sender.note("SIGKILL", "killed")
-		return err
+		return f.sender.peer.Kill()
 	case f.fault == Stall && seen.Status != backend.Done:
 		if err := session.Wait(ctx); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -5,15 +5,22 @@ package move
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
+// operationNote is how an endpoint's note about an own operation begins.
+var operationNote = regexp.MustCompile(`^operation \S+ of \S+ #\d+:? (.*)$`)
+
 // observed turns an endpoint's event into a line of the timeline.
 func observed(side string, ev transfer.Event) Event {
 	e := Event{Time: ev.At, Side: side, What: "endpoint", Event: ev.Note, Text: ev.String()}
+	if m := operationNote.FindStringSubmatch(ev.Note); m != nil {
+		e.What, e.Event = "operation", m[1] // its name is the claim's, which the line above has
+	}
 	if ev.Session != (ownership.SessionName{}) {
 		e.Session = ev.Session.String()
 	}
