@@ -49,6 +49,9 @@ var layers = map[string]layer{
 	"fsm/draw":    {ours: []string{"fsm", "fsm/load"}},
 	"fsm/export":  {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/lint":    {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
+	"fsm/format":  {ours: []string{"fsm", "fsm/expr", "fsm/load"}, third: []string{"go.yaml.in/yaml/v3"}},
+	"fsm/compare": {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
+	"fsm/bench":   {},
 	"fsm/looplab": {ours: []string{"fsm"}, third: []string{"github.com/looplab/fsm"}},
 
 	// Adapters.
@@ -59,14 +62,14 @@ var layers = map[string]layer{
 	"backend/loop":        {ours: []string{"backend", "memory"}},
 	"backend/nixl":        {ours: []string{"backend", "memory", "nixl"}},
 	"backend/backendtest": {ours: []string{"backend", "memory"}},
-	"transfer/rpc":        {ours: []string{"transfer", "transfer/wire", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"}},
+	"transfer/rpc":        {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"}},
 	"transfer/rpc/pb":     {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"scenario":            {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
 
 	// Commands.
 	"internal/cli/exit":   {},
 	"internal/proc":       {third: []string{"golang.org/x/sys"}},
-	"internal/cli/fsmgen": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x/term"}},
+	"internal/cli/fsmgen": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/rogpeppe/go-internal/diff"}},
 	"internal/cli/kvxfer": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/schollz/progressbar", "github.com/jedib0t/go-pretty", "github.com/dustin/go-humanize"}},
 	// What its commands do, apart from flags and printing.
 	"internal/cli/kvxfer/blocks": {},
@@ -81,7 +84,7 @@ var layers = map[string]layer{
 // testOnly lists what only _test.go files and packages ending in "test" may
 // import: some of these register flags at import time, and none belongs in a
 // user's program.
-var testOnly = []string{"testing", "pgregory.net/rapid", "github.com/rogpeppe/go-internal"}
+var testOnly = []string{"testing", "pgregory.net/rapid", "github.com/rogpeppe/go-internal/testscript"}
 
 // rawSymbols is the one package outside of nixl that may call NIXL's raw C
 // symbols: the hazard command shows what unsafe code does.
