@@ -58,7 +58,6 @@ func TestCancelBeforePost(t *testing.T) {
 			slow.Agent = c.Backend.(*loop.Agent)
 			c.Backend = slow
 		})
-		defer s.end()
 		attach(t, s, g.r)
 		fill(s.arena, 'a')
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-1")})

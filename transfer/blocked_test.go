@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+)
+
+// Whatever is stuck, deadlines are judged at their own times (contract section
+// 6): the operation is doubted after its wait, and grace ends in FATAL.
+func TestWatchdogIsNotDelayed(t *testing.T) {
+	for name, call := range map[string]loop.Call{"blocked post": loop.CallPost, "blocked poll": loop.CallPoll} {
+		t.Run(name, func(t *testing.T) {
+			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+				g.s.keepOwning, g.r.keepOwning = true, true
+				attach(t, g.s, g.r)
+				release, err := g.fabric.Hold(sender, call)
+				must(t, err)
+				start := time.Now()
+				rs, ss := g.begin()
+				<-ss.Done()
+				if took := time.Since(start); took != wait {
+					t.Errorf("doubted after %v, want %v", took, wait)
+				}
+				<-rs.Done()
+				wantAnswer(t, rs, "FAILED, cause doubt, origin peer")
+				<-g.s.Fatal()
+				if took := time.Since(start); took != wait+grace {
+					t.Errorf("FATAL after %v, want %v", took, wait+grace)
+				}
+				<-g.r.Fatal()
+				release()
+			})
+		})
+	}
+}
+
+// The request clock runs while a peer's stream takes nothing in.
+func TestBlockedSendDelaysNothing(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		g.r.keepOwning = true
+		sa, sb := transfer.Pipe()
+		attachOver(t, g.s, g.r, sa, &stuck{sb})
+		start := time.Now()
+		result := make(chan *transfer.Session, 1)
+		go func() {
+			rs, err := g.r.Receive(context.Background(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender)})
+			must(t, err)
+			result <- rs
+		}()
+		rs := <-result // the session ended, so the call does
+		if took := time.Since(start); took != timeout {
+			t.Errorf("the call ended after %v, want %v", took, timeout)
+		}
+		wantAnswer(t, rs, "FAILED, cause timeout, origin timeout")
+		wantPhysical(t, rs, ownership.PhysicalDraining) // it may have left
+		<-g.r.Fatal()
+		if took := time.Since(start); took != timeout+grace {
+			t.Errorf("FATAL after %v, want %v", took, timeout+grace)
+		}
+	})
+}
+
+// An observer that hangs loses events and delays nothing else.
+func TestBlockedObserveDelaysNothing(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		gate := make(chan struct{})
+		s := g.party("prefill-1", func(c *transfer.Config) {
+			c.Observe = func(transfer.Event) { <-gate }
+		})
+		attach(t, s, g.r)
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-1")})
+		must(t, err)
+		ss, err := (<-s.requests).Send(transfer.SendSpec{Region: s.region})
+		must(t, err)
+		must(t, errors.Join(rs.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
+		close(gate)
+	})
+}
+
+// What has provably not left when the caller's context ends is taken back; the
+// peer that may have heard of the memory keeps it owned until it answers.
+func TestFanOutThatEndsEarly(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		second := g.party("prefill-1")
+		attach(t, g.s, g.r)
+		_, lr := attach(t, second, g.r)
+		sa, sb := transfer.Pipe()
+		_, lr = attachOver(t, second, g.r, sa, &stuck{sb})
+		// The first request to prefill-1 sticks in its stream, so the next one
+		// waits behind it and never leaves.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		other := g.r.extra("other")
+		blocked, err := g.r.Receive(ctx, transfer.ReceiveSpec{Region: other, From: transfer.FromPeers("prefill-1")})
+		must(t, err)
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		rs, err := g.r.Receive(ctx, transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender, "prefill-1")})
+		must(t, err)
+		wantAnswer(t, rs, "FAILED, cause publication, origin local")
+		g.r.expect("unexposed: PUBLISHED -> SAFE_UNPUBLISHED", "acked: PUBLISHED -> FAILED_QUIESCED")
+		must(t, rs.Drain(t.Context())) // prefill-0 had nothing and said so
+		wantAnswer(t, blocked, "ACTIVE")
+		_, err = blocked.Cancel()
+		must(t, err)
+		wantErr(t, blocked.Close(), ownership.ErrRefused)
+		must(t, lr.Close())
+		attach(t, second, g.r)
+		must(t, blocked.Drain(t.Context()))
+	})
+}
+
+// While nothing is in flight no timer runs: in virtual time an hour passes in
+// one step, and a goroutine that polled would be seen by its calls.
+func TestIdleEndpointDoesNotPoll(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		rs, ss := g.begin()
+		must(t, errors.Join(rs.Drain(t.Context()), ss.Drain(t.Context())))
+		synctest.Wait()
+		before := g.fabric.Stats().Ticks
+		time.Sleep(time.Hour)
+		if n := g.fabric.Stats().Ticks - before; n != 0 {
+			t.Errorf("%d calls of the backend in an idle hour", n)
+		}
+	})
+}

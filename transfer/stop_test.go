@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+)
+
+// Stop refuses, with a list, while anything may be touched; it cancels what is
+// ACTIVE, and releases everything once the proof has come.
+func TestStopRefusesUntilProven(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		must(t, g.fabric.Stall(receiver))
+		rs, ss := g.begin()
+		synctest.Wait() // posted: before that a stop would win
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := g.s.Stop(ctx)
+		wantErr(t, err, ownership.ErrRefused)
+		wantErr(t, err, context.DeadlineExceeded)
+		var refused *ownership.Error
+		if !errors.As(err, &refused) || len(refused.Retained) == 0 || refused.Retained[0].Accessor != receiver {
+			t.Errorf("the refusal lists %+v, want the claim of %s", refused, receiver)
+		}
+		if s := err.Error(); !strings.Contains(s, "pool") || strings.Contains(s, "\n") {
+			t.Errorf("the refusal %q does not name the region in one line", s)
+		}
+		wantAnswer(t, ss, "CANCELLED, cause shutdown, origin local")
+		wantErr(t, g.s.region.Deregister(), ownership.ErrRefused)
+		_, err = g.s.Receive(t.Context(), transfer.ReceiveSpec{Region: g.s.region, From: transfer.FromPeers(receiver)})
+		wantErr(t, err, ownership.ErrClosed)
+
+		must(t, g.fabric.Continue(receiver))
+		must(t, g.s.Stop(t.Context()))
+		<-ss.Released()
+		if _, err := g.s.agent.Metadata(); !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("the backend is not closed: %v", err)
+		}
+		must(t, g.s.Stop(t.Context())) // again is fine
+		must(t, rs.Drain(t.Context()))
+		wantAnswer(t, rs, "CANCELLED, cause cancel, origin peer")
+	})
+}
+
+// A peer that has stopped in good order needs no more reports.
+func TestStopDoesNotWaitForAPeerThatSaidGoodbye(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		rs, ss := g.begin()
+		must(t, rs.Wait(t.Context()))
+		must(t, g.r.Stop(t.Context()))
+		must(t, ss.Fail("no matter")) // it has SUCCEEDED; nothing changes
+		must(t, g.s.Stop(t.Context()))
+		<-ss.Released()
+	})
+}
+
+// A report that nobody confirms keeps Stop, and nothing else, waiting.
+func TestStopWaitsForReceipts(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		g.s.keepOwning = true
+		sa, sb := transfer.Pipe()
+		attachOver(t, g.s, g.r, &lossy{Stream: sa, left: 3}, sb)
+		_, ss := g.begin()
+		must(t, ss.Wait(t.Context()))
+		must(t, ss.Drain(t.Context()))
+		must(t, g.s.region.Reuse())
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := g.s.Stop(ctx)
+		wantErr(t, err, transfer.ErrUnacknowledged)
+		if !strings.Contains(err.Error(), receiver) {
+			t.Errorf("%q does not name the peer", err)
+		}
+		g.r.keepOwning = true
+		must(t, g.s.Fence(ownership.FenceSpec{Accessor: receiver, Scope: ownership.All}))
+		must(t, g.s.Stop(t.Context()))
+	})
+}
+
+func TestHaltGivesNothingBack(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		g.s.keepOwning, g.r.keepOwning = true, true
+		ls, _ := attach(t, g.s, g.r)
+		_, ss := g.begin()
+		g.s.Halt()
+		wantErr(t, ls.Err(), transfer.ErrHalted)
+		wantErr(t, g.s.region.Reuse(), ownership.ErrRefused)
+		wantErr(t, ss.Close(), ownership.ErrRefused)
+		sa, _ := transfer.Pipe()
+		if _, err := g.s.Attach(t.Context(), sa); err == nil {
+			t.Error("a halted endpoint attached a stream")
+		}
+		g.s.Halt()
+	})
+}
