@@ -22,6 +22,7 @@ import "C"
 
 import (
 	"runtime"
+	"strings"
 	"unsafe"
 )
 
@@ -39,6 +40,11 @@ type Library struct {
 // now, so that a missing dependency shows here and not in the first call. The
 // caller closes the result, or keeps it for the life of the process.
 func Open(name string) (*Library, error) {
+	if strings.Contains(name, "/") { // a bare name's file is the loader's to find
+		if err := checkWhole(name); err != nil {
+			return nil, &OpenError{Name: name, Reason: err.Error()}
+		}
+	}
 	// dlerror is per thread: the call and its error must share one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -68,10 +68,20 @@ func TestOpenKeepsTheLoadersWords(t *testing.T) {
 	if err := os.WriteFile(cut, []byte("\x7fELF\x02\x01\x01"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	whole := build(t, "char kvx_much[1 << 20] = {1};\n")
+	content, err := os.ReadFile(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short := filepath.Join(t.TempDir(), "short.so")
+	if err := os.WriteFile(short, content[:len(content)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
 	unresolved := build(t, "int kvx_nowhere(void);\nint kvx_here(void) { return kvx_nowhere(); }\n")
 	for name, tc := range map[string]struct{ path, want string }{
 		"absent":     {filepath.Join(t.TempDir(), "libabsent.so"), "libabsent.so"},
 		"truncated":  {cut, "cut.so"},
+		"cut short":  {short, "short.so: file is cut short"},
 		"unresolved": {unresolved, "kvx_nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
