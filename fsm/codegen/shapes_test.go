@@ -157,7 +157,7 @@ func TestShapes(t *testing.T) {
 	}
 	write("go.mod", "module example.org/shapes\n\ngo 1.26\n")
 	var sources []*load.Source
-	for _, shape := range [][2]int{{1, 1}, {2, 7}, {7, 8}, {8, 2}, {63, 3}, {3, 64}, {100, 9}, {2, 255}, {255, 2}} {
+	for _, shape := range [][2]int{{1, 1}, {7, 8}, {64, 3}, {2, 255}, {255, 2}} {
 		name := fmt.Sprintf("m%dx%d", shape[0], shape[1])
 		sources = append(sources, load.NewSource("spec/"+name+".yaml", []byte(randomMachine(name, shape[0], shape[1]))))
 	}

@@ -58,12 +58,14 @@ func rulesOf(t *load.Table) grid {
 	return g
 }
 
+var cellEscaper = strings.NewReplacer("|", "\\|", "<", "&lt;")
+
 // markdown writes a grid as a Markdown table.
 func (g grid) markdown(b *strings.Builder) {
 	for i, row := range g {
 		b.WriteString("|")
 		for _, cell := range row {
-			b.WriteString(" " + strings.ReplaceAll(cell, "|", "\\|") + " |")
+			b.WriteString(" " + cellEscaper.Replace(cell) + " |")
 		}
 		b.WriteString("\n")
 		if i == 0 {
