@@ -54,6 +54,17 @@ func eval3(g *gnode, p *partial) (v int, ok bool) {
 			v += kv
 		}
 		return v, true
+	case gDecide:
+		at := 0
+		for i, k := range g.kids {
+			kv, kok := eval3(k, p)
+			if !kok {
+				return 0, false
+			}
+			at = at*g.inputs[i] + kv
+		}
+		v = g.output.Answers[at]
+		return v, v >= 0
 	}
 	x, okx := eval3(g.kids[0], p)
 	y, oky := eval3(g.kids[1], p)

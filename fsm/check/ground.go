@@ -29,8 +29,9 @@ const (
 	gSub
 	gMin
 	gMax
-	gIn    // kid in mask
-	gWould // result of offering kid 1 to the machine in state kid 0
+	gIn     // kid in mask
+	gWould  // result of offering kid 1 to the machine in state kid 0
+	gDecide // answer of a table for the kids
 )
 
 // gnode is an expression without names: slots, constants and locals.
@@ -40,6 +41,8 @@ type gnode struct {
 	kids    []*gnode
 	mask    uint64
 	machine *expr.Machine
+	output  *expr.Output
+	inputs  []int // gDecide: the number of values of each kid
 }
 
 func constant(v int) *gnode { return &gnode{op: gConst, val: v} }
@@ -185,6 +188,12 @@ func fold(n *expr.Node, k []*gnode) *gnode {
 		return folded(&gnode{op: gIn, kids: k, mask: n.Mask})
 	case expr.Would:
 		return folded(&gnode{op: gWould, kids: k, machine: k[0].machine})
+	case expr.Decide:
+		g := &gnode{op: gDecide, kids: k, output: n.Output}
+		for _, a := range n.Args {
+			g.inputs = append(g.inputs, a.Type.Size(0))
+		}
+		return folded(g)
 	}
 	ops := map[expr.Op]gop{expr.Eq: gEq, expr.Ne: gNe, expr.Lt: gLt, expr.Le: gLe, expr.Add: gAdd, expr.Sub: gSub, expr.Min: gMin, expr.Max: gMax}
 	return folded(&gnode{op: ops[n.Op], kids: k})
@@ -196,8 +205,10 @@ func folded(g *gnode) *gnode {
 			return g
 		}
 	}
-	v, _ := eval3(g, &partial{})
-	return constant(v)
+	if v, ok := eval3(g, &partial{}); ok {
+		return constant(v)
+	}
+	return g // a table without an answer: found when it runs
 }
 
 // slots adds the slots that g reads to the set.

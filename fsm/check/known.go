@@ -38,7 +38,7 @@ func (r *runner) known(g *gnode, before bool) (v int, ok bool) {
 		}
 		return v, true
 	}
-	if len(g.kids) != 2 {
+	if len(g.kids) != 2 || g.op == gDecide {
 		return 0, false
 	}
 	x, okx := r.known(g.kids[0], before)

@@ -134,8 +134,24 @@ func (r *runner) eval(g *gnode) int {
 		return n
 	case gIn:
 		return int(g.mask >> r.eval(g.kids[0]) & 1)
+	case gDecide:
+		return r.decide(g)
 	}
 	return g.apply(r.eval(g.kids[0]), r.eval(g.kids[1]))
+}
+
+// decide asks a table; an answer that is not there is a mistake of the system.
+func (r *runner) decide(g *gnode) int {
+	at := 0
+	for i, k := range g.kids {
+		at = at*g.inputs[i] + r.eval(k)
+	}
+	v := g.output.Answers[at]
+	if v < 0 {
+		r.bad = true
+		return 0
+	}
+	return v
 }
 
 // run executes statements.

@@ -6,6 +6,7 @@ package expr
 import (
 	"go/ast"
 	"slices"
+	"strings"
 )
 
 // call types a call of a definition or of one of the language's own functions.
@@ -15,6 +16,11 @@ func (t *typer) call(e *ast.CallExpr, sc *Scope) *Node {
 			return nil
 		}
 		return t.useDef(e, sel.Sel.Name, e.Args, true, sc)
+	}
+	if sel, ok := e.Fun.(*ast.SelectorExpr); ok {
+		if id, isName := sel.X.(*ast.Ident); isName && sc.Tables[id.Name] != nil {
+			return t.decide(e, sc.Tables[id.Name], sel.Sel, sc)
+		}
 	}
 	id, ok := e.Fun.(*ast.Ident)
 	if !ok {
@@ -55,6 +61,26 @@ func (t *typer) call(e *ast.CallExpr, sc *Scope) *Node {
 		return t.node(e, Would, Results, m, t.expr(e.Args[1], m.Var.Machine.Event, sc))
 	}
 	return t.quantifier(e, id.Name, sc)
+}
+
+// decide types table.output(input, …).
+func (t *typer) decide(e *ast.CallExpr, table *Table, output *ast.Ident, sc *Scope) *Node {
+	var names []string
+	for _, o := range table.Outputs {
+		if o.Name != output.Name {
+			names = append(names, o.Name)
+			continue
+		}
+		args, ok := t.arguments(e, table.Name, table.Inputs, e.Args, sc)
+		if !ok {
+			return nil
+		}
+		n := t.node(e, Decide, o.Type, args...)
+		n.Output = o
+		return n
+	}
+	t.errorf(output, "table %s has no output %s; expected one of %s", table.Name, output.Name, strings.Join(names, ", "))
+	return nil
 }
 
 // arity is the number of arguments of the language's own functions; 0: any number.

@@ -19,7 +19,7 @@
 //	all(a, over, p)   any(a, over, p)   count(a, over, p)
 //	has(set, a)   implies(p, q)   in(x, V1, V2, ...)   min(x, y)   max(x, y)
 //
-// and calls of the spec's own definitions. The second argument of a quantifier is
+// and calls of the spec's own definitions and of decision tables (t.output(inputs)). The second argument of a quantifier is
 // an index set (a is the index), a set (a is each member), or a replicated variable
 // (a is each element).
 //

@@ -25,28 +25,30 @@ const (
 	Sub
 	Min
 	Max
-	In    // is the value of Args[0] in Mask?
-	Has   // is the index Args[1] in the set Args[0]?
-	All   // for every Local in Over (and in the set Args[1], if given): Args[0]
-	Any   // for some
-	Count // the number
-	Would // what would offering the event Args[1] to the machine Args[0] give?
-	Call  // Def with Args
+	In     // is the value of Args[0] in Mask?
+	Has    // is the index Args[1] in the set Args[0]?
+	All    // for every Local in Over (and in the set Args[1], if given): Args[0]
+	Any    // for some
+	Count  // the number
+	Would  // what would offering the event Args[1] to the machine Args[0] give?
+	Call   // Def with Args
+	Decide // the output Output of Table for Args
 )
 
 // Node is one typed expression.
 type Node struct {
-	Op    Op
-	Type  *Type
-	Off   int // byte offset into the text
-	Args  []*Node
-	Val   int
-	Mask  uint64
-	Var   *Var
-	Old   bool // ReadVar and Call: in the state before the step
-	Local *Local
-	Over  *IndexSet
-	Def   *Def
+	Op     Op
+	Type   *Type
+	Off    int // byte offset into the text
+	Args   []*Node
+	Val    int
+	Mask   uint64
+	Var    *Var
+	Old    bool // ReadVar and Call: in the state before the step
+	Local  *Local
+	Over   *IndexSet
+	Def    *Def
+	Output *Output
 }
 
 // Machine is what the language needs of a machine: its states and events as enums,
@@ -58,6 +60,21 @@ type Machine struct {
 	Initial int
 	To      [][]int // [state][event]: the state afterwards
 	Result  [][]int // [state][event]: a value of Results
+}
+
+// Table is a decision table: every combination of inputs has an answer.
+type Table struct {
+	Name    string
+	Inputs  []*Local
+	Outputs []*Output
+}
+
+// Output is what a table answers. The last input of the table changes fastest in
+// Answers; -1 is no value.
+type Output struct {
+	Name    string
+	Type    *Type
+	Answers []int
 }
 
 // Var is a variable of a system.

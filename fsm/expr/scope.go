@@ -20,6 +20,7 @@ type Scope struct {
 	Procs   map[string]*Proc
 	Sets    map[string]*IndexSet
 	Effects map[string][]*Local
+	Tables  map[string]*Table
 	Locals  []*Local
 	Old     bool // old.name is allowed: the text judges a step
 	Hidden  bool // hidden variables are allowed: the text speaks of the outside world

@@ -50,8 +50,13 @@ func NewSet(sources ...*Source) (*Set, error) {
 		set.Specs = append(set.Specs, sp)
 	}
 	slices.SortFunc(set.Specs, func(a, b Spec) int { return cmp.Compare(a.Header().Name, b.Header().Name) })
-	for _, sp := range set.Specs {
-		sp.resolve(set, &reader{file: sp.Header().Source.File, errs: &errs})
+	// Systems come last: they use what machines and tables have become.
+	for _, last := range []bool{false, true} {
+		for _, sp := range set.Specs {
+			if h := sp.Header(); (h.Kind == KindSystem) == last {
+				sp.resolve(set, &reader{file: h.Source.File, errs: &errs})
+			}
+		}
 	}
 	if err := errs.Err(); err != nil {
 		return nil, err

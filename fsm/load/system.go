@@ -3,7 +3,11 @@
 
 package load
 
-import "github.com/kvxfer/kvxfer/fsm/expr"
+import (
+	"strings"
+
+	"github.com/kvxfer/kvxfer/fsm/expr"
+)
 
 // System is a few machines and variables, some replicated, the actions that change
 // them, what the outside world may do, and the properties that have to hold.
@@ -12,6 +16,7 @@ type System struct {
 	Head
 	Sets         []*expr.IndexSet // what variables are replicated over
 	Machines     []*Machine       // that the system uses, in the order of the file
+	Tables       []*Table         // that the system asks, in the order of the file
 	Enums        []*expr.Type     // that the system defines itself
 	Vars         []*expr.Var
 	Defs         []*expr.Def
@@ -23,6 +28,7 @@ type System struct {
 	Reactions    []*Reaction
 	Properties   []*Property
 	Fair         []*Fairness
+	Survivors    []Survivor
 	Horizon      int // the last point in time of the model; 0 if there is no time
 
 	raw *systemReader
@@ -108,4 +114,24 @@ type Fairness struct {
 type FairAction struct {
 	Action *Action
 	Args   []*expr.Local // nil: any value of this parameter
+}
+
+// Survivor is a change of the system that no property finds, with the reason why it
+// may: fsmgen check --mutate lists the others.
+type Survivor struct {
+	Change string
+	Why    string
+	Pos    Pos
+}
+
+// Tolerates reports whether the spec explains a change. A * at the end of the spec's
+// text stands for any rest.
+func (s *System) Tolerates(change string) bool {
+	for _, v := range s.Survivors {
+		start, rest := strings.CutSuffix(v.Change, "*")
+		if change == v.Change || rest && strings.HasPrefix(change, start) {
+			return true
+		}
+	}
+	return false
 }

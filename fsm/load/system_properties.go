@@ -162,3 +162,18 @@ func (sr *systemReader) readLiveness() {
 		sr.sys.Properties = append(sr.sys.Properties, p)
 	}
 }
+
+func (sr *systemReader) readSurvivors() {
+	n := sr.f["survivors"]
+	if n == nil {
+		return
+	}
+	if n.Kind != yaml.SequenceNode {
+		sr.errorf(n, "survivors: expected a list, found %s", describe(n))
+		return
+	}
+	for _, item := range n.Content {
+		f := sr.fields(item, "survivor", "change!", "why!")
+		sr.sys.Survivors = append(sr.sys.Survivors, Survivor{Change: sr.text(f["change"], "change"), Why: sr.text(f["why"], "why"), Pos: at(item)})
+	}
+}

@@ -32,8 +32,8 @@ func readSystem(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindSystem
 	s := &System{Head: h}
 	sr := &systemReader{reader: r, sys: s, lines: strings.Split(string(h.Source.Data), "\n")}
-	sr.f = r.fields(top, "system", "system!", "doc!", "replicas", "machines", "enums", "constants", "horizon", "effects",
-		"variables!", "define", "procedures", "environments", "initially", "actions!", "reactions", "invariants", "fair", "liveness")
+	sr.f = r.fields(top, "system", "system!", "doc!", "replicas", "machines", "tables", "enums", "constants", "horizon", "effects",
+		"variables!", "define", "procedures", "environments", "initially", "actions!", "reactions", "invariants", "fair", "liveness", "survivors")
 	s.Doc = r.text(sr.f["doc"], "doc")
 	s.raw = sr
 	return s
@@ -45,7 +45,7 @@ func (s *System) resolve(set *Set, r *reader) {
 	s.raw = nil
 	sr.reader = r
 	sr.scope = expr.Scope{Vars: map[string]*expr.Var{}, Consts: map[string]*expr.Node{}, Defs: map[string]*expr.Def{},
-		Procs: map[string]*expr.Proc{}, Sets: map[string]*expr.IndexSet{}, Effects: map[string][]*expr.Local{}, Need: sr.need}
+		Procs: map[string]*expr.Proc{}, Sets: map[string]*expr.IndexSet{}, Effects: map[string][]*expr.Local{}, Tables: map[string]*expr.Table{}, Need: sr.need}
 	sr.types = map[string]*expr.Type{"bool": expr.BoolType, "result": expr.Results}
 	sr.machines, sr.owner = map[string]*expr.Machine{}, map[string]string{}
 	sr.pending, sr.state = map[string]func() bool{}, map[string]int{}
@@ -56,6 +56,7 @@ func (s *System) resolve(set *Set, r *reader) {
 	sr.readSets()
 	sr.readConstants()
 	sr.readMachines(set)
+	sr.readTables(set)
 	sr.readEnums()
 	sr.readEnvironments()
 	sr.readVariables()
@@ -66,6 +67,7 @@ func (s *System) resolve(set *Set, r *reader) {
 	sr.readProperties()
 	sr.readFairness()
 	sr.readLiveness()
+	sr.readSurvivors()
 	sr.unused()
 }
 
