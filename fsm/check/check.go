@@ -44,6 +44,7 @@ type Options struct {
 	MaxStates   int    // 0: no bound
 	// Progress, if set, is called a few times a second.
 	Progress func(Progress)
+	print    bool // make a fingerprint of the steps
 	_        struct{}
 }
 
@@ -51,6 +52,7 @@ type Options struct {
 type Progress struct {
 	States, Queued, Depth, Bytes int
 	Elapsed                      time.Duration
+	Done                         bool // the last call
 }
 
 // Result is everything that a check found.
@@ -68,6 +70,7 @@ type Result struct {
 	Complete    bool   // every reachable state was visited
 	Stopped     string // why not
 	Findings    []*Finding
+	print       uint64 // fingerprint of every step that changes something
 }
 
 // Finding is the verdict of one property.
@@ -137,7 +140,11 @@ func System(ctx context.Context, sys *load.System, o Options) (*Result, error) {
 	}
 	x := newExplorer(ctx, m, o, start)
 	x.run()
-	return x.report(), nil
+	r := x.report()
+	if o.Progress != nil && x.last != start {
+		o.Progress(Progress{States: r.States, Depth: r.Depth, Bytes: r.Bytes, Elapsed: r.Elapsed, Done: true})
+	}
+	return r, nil
 }
 
 func lookup(list []string, name string) (int, bool) {

@@ -5,6 +5,8 @@ package check
 
 import (
 	"context"
+	"hash/fnv"
+	"io"
 	"math/bits"
 	"time"
 
@@ -36,10 +38,12 @@ type explorer struct {
 	stopped string
 	peak    int
 	last    time.Time
-	firsts  int    // number of first states
-	acyclic *bool  // no state can come back
-	here    uint64 // place of the loaded state in the bitmap
-	inside  *goal  // second pass: only states before this goal
+	firsts  int // number of first states
+	print   uint64
+	names   []uint64 // hashes of the instances' names, for fingerprints
+	acyclic *bool    // no state can come back
+	here    uint64   // place of the loaded state in the bitmap
+	inside  *goal    // second pass: only states before this goal
 }
 
 func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *explorer {
@@ -57,6 +61,11 @@ func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *exp
 		if !x.seen.fits() {
 			x.seen = x.seen.collect(x.q)
 			x.settleIn()
+		}
+	}
+	if o.print {
+		for _, in := range m.instances {
+			x.names = append(x.names, hashName(in.String()))
 		}
 	}
 	if len(m.goals) > 0 {
@@ -168,7 +177,7 @@ func (x *explorer) expand(head int) {
 	for k, m := range x.mask {
 		for ; m != 0; m &= m - 1 {
 			i := k<<6 | bits.TrailingZeros64(m)
-			if h := x.home[i]; h >= 0 {
+			if h := x.home[i]; h >= 0 && !x.o.print {
 				if p := x.plan[h][int(x.idx[h])*instances+i]; p-1 < never-1 {
 					if x.planned(x.t.leaves[p-1]) && !fair {
 						fair = x.fair(i)
@@ -252,6 +261,9 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 		return false
 	}
 	x.edges++
+	if x.o.print {
+		x.fingerprint(i, code)
+	}
 	if x.local != nil {
 		for _, mv := range x.moved {
 			x.local.note(x.m.comps[mv.comp].class, x.idx[mv.comp], mv.idx)
@@ -262,6 +274,24 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 	}
 	x.arrive(code)
 	return true
+}
+
+// fingerprint adds a step to the sum of all.
+func (x *explorer) fingerprint(i int, code uint64) {
+	h := x.names[i]
+	for c, cl := range x.compOf {
+		to := cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
+		h = (h ^ uint64(x.w[c])<<32 ^ uint64(to)) * golden
+		h ^= h >> 29
+	}
+	x.print += h * golden
+}
+
+// hashName makes a number from the name of an instance.
+func hashName(name string) uint64 {
+	h := fnv.New64a()
+	io.WriteString(h, name)
+	return h.Sum64()
 }
 
 // judge evaluates properties of a step with reactions.

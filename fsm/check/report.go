@@ -15,7 +15,7 @@ func (x *explorer) report() *Result {
 	x.peak = max(x.peak, x.bytes())
 	r := &Result{System: x.m.sys.Name, Replicas: x.o.Replicas, Environment: x.o.Environment, Symmetry: x.o.Symmetry,
 		States: x.q.n, Edges: x.edges, Depth: len(x.levels) - 1, Bytes: x.peak,
-		StateBytes: x.q.bytes() + x.seen.bytes(), Complete: x.stopped == "", Stopped: x.stopped}
+		StateBytes: x.q.bytes() + x.seen.bytes(), Complete: x.stopped == "", Stopped: x.stopped, print: x.print}
 	r.Findings = append(r.Findings, x.sound()...)
 	for _, p := range x.m.sys.Properties {
 		if p.Kind == load.Eventually {

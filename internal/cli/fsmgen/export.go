@@ -17,7 +17,7 @@ func exportCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return usageError("export what? see fsmgen export --help") },
 	}
-	cmd.AddCommand(exportJSONCommand(), exportSchemaCommand())
+	cmd.AddCommand(exportJSONCommand(), exportSchemaCommand(), exportPromelaCommand())
 	return cmd
 }
 

@@ -78,7 +78,7 @@ func command() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
-	root.AddCommand(generateCommand(), lintCommand(), drawCommand(), diffCommand(), exportCommand(),
+	root.AddCommand(generateCommand(), lintCommand(), checkCommand(), drawCommand(), diffCommand(), exportCommand(),
 		initCommand(), simCommand(), traceCommand(), formatCommand())
 	return root
 }

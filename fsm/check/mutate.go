@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check
+
+import (
+	"context"
+
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+// Fate is what became of a mutant. The zero value is no fate.
+type Fate uint8
+
+// The fates of mutants.
+const (
+	_          Fate = iota
+	Killed          // a property finds it
+	Equivalent      // every reachable state and step is as before
+	Survived        // nobody notices: a property is missing
+	Explained       // it survives, and the spec says why it may
+	Unknown         // its exploration did not finish
+)
+
+// Mutant is a system with one thing changed.
+type Mutant struct {
+	What string   // what was changed, in one line
+	Pos  load.Pos // of the action, reaction or machine
+	Fate Fate
+	By   string // the first property that finds it
+}
+
+// Mutation is what a mutation run found.
+type Mutation struct {
+	Mutants []Mutant
+}
+
+func (m *Mutation) count(f Fate) int {
+	n := 0
+	for _, mu := range m.Mutants {
+		if mu.Fate == f {
+			n++
+		}
+	}
+	return n
+}
+
+// Killed is the number of mutants that a property finds.
+func (m *Mutation) Killed() int { return m.count(Killed) }
+
+// Equivalent is the number of mutants that do what the system does.
+func (m *Mutation) Equivalent() int { return m.count(Equivalent) }
+
+// Survived is the number of mutants that nobody notices, unfinished ones included.
+func (m *Mutation) Survived() int { return m.count(Survived) + m.count(Unknown) }
+
+// Explained is the number of mutants that the spec lets live, with a reason.
+func (m *Mutation) Explained() int { return m.count(Explained) }
+
+// Mutate checks every system that differs from sys in one guard, refusal,
+// statement, reaction or cell of a machine. The assumptions about the outside world
+// are left as they are. sys itself has to be as its spec says; it is changed while
+// Mutate runs, and as before when it returns.
+func Mutate(ctx context.Context, sys *load.System, o Options) (*Mutation, error) {
+	o.Progress = nil
+	o.print = true
+	base, err := System(ctx, sys, o)
+	if err != nil {
+		return nil, err
+	}
+	if !base.OK() {
+		return nil, &ArgumentError{sys.Name, "mutation needs a system whose properties are as the spec says"}
+	}
+	out := &Mutation{}
+	for _, mu := range mutations(sys) {
+		undo := mu.apply()
+		r, err := System(ctx, sys, o)
+		undo()
+		m := Mutant{What: mu.what, Pos: mu.pos}
+		if err != nil {
+			return nil, err
+		}
+		m.Fate, m.By = fate(base, r)
+		if m.Fate == Survived && sys.Tolerates(mu.what) {
+			m.Fate = Explained
+		}
+		out.Mutants = append(out.Mutants, m)
+		if ctx.Err() != nil {
+			return out, nil
+		}
+	}
+	return out, nil
+}
+
+func fate(base, r *Result) (Fate, string) {
+	for _, f := range r.Findings {
+		was := base.Find(f.Name)
+		if was == nil || f.Verdict == Violated && was.Verdict == Proved || f.Verdict == Proved && was.Verdict == Violated {
+			return Killed, f.Name
+		}
+	}
+	switch {
+	case !r.Complete:
+		return Unknown, ""
+	case r.print == base.print && r.States == base.States && r.Edges == base.Edges:
+		return Equivalent, ""
+	}
+	return Survived, ""
+}

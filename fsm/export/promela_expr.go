@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package export
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/kvxfer/kvxfer/fsm/expr"
+)
+
+var promelaOps = map[expr.Op]string{
+	expr.And: "&&", expr.Or: "||", expr.Eq: "==", expr.Ne: "!=", expr.Lt: "<", expr.Le: "<=", expr.Gt: ">", expr.Ge: ">=",
+	expr.Add: "+", expr.Sub: "-",
+}
+
+// expr writes an expression; quantifiers are unrolled and definitions expanded.
+func (p *promela) expr(n *expr.Node, b bindings) string {
+	switch n.Op {
+	case expr.Const:
+		return strconv.Itoa(n.Val)
+	case expr.ReadLocal:
+		return b[n.Local]
+	case expr.ReadVar:
+		return p.read(n, b)
+	case expr.Not:
+		return "!" + p.expr(n.Args[0], b)
+	case expr.Call:
+		inner := bindings{}
+		for i, prm := range n.Def.Params {
+			inner[prm] = p.expr(n.Args[i], b)
+		}
+		was := p.inOld
+		p.inOld = p.inOld || n.Old
+		out := p.expr(n.Def.Body, inner)
+		p.inOld = was
+		return out
+	case expr.In:
+		return p.in(n, b)
+	case expr.Has:
+		set, err1 := strconv.Atoi(p.expr(n.Args[0], b))
+		i, err2 := strconv.Atoi(p.expr(n.Args[1], b))
+		if err1 != nil || err2 != nil {
+			p.fail("a set that is no parameter")
+		}
+		return strconv.Itoa(set >> i & 1)
+	case expr.All, expr.Any, expr.Count:
+		return p.quantifier(n, b)
+	case expr.Would:
+		return p.would(n, b)
+	case expr.Min, expr.Max:
+		x, y := p.expr(n.Args[0], b), p.expr(n.Args[1], b)
+		if n.Op == expr.Min {
+			return fmt.Sprintf("(%s < %s -> %s : %s)", x, y, x, y)
+		}
+		return fmt.Sprintf("(%s > %s -> %s : %s)", x, y, x, y)
+	}
+	return "(" + p.expr(n.Args[0], b) + " " + promelaOps[n.Op] + " " + p.expr(n.Args[1], b) + ")"
+}
+
+func (p *promela) read(n *expr.Node, b bindings) string {
+	if n.Var.Name == "environment" && !p.declared(n.Var) {
+		return strconv.Itoa(p.env)
+	}
+	name := ident(n.Var.Name)
+	if n.Old || p.inOld {
+		name = "old_" + n.Var.Name
+		p.old[n.Var.Name] = true
+	}
+	if len(n.Args) > 0 {
+		name += "[" + p.expr(n.Args[0], b) + "]"
+	}
+	return name
+}
+
+func (p *promela) declared(v *expr.Var) bool {
+	for _, d := range p.sys.Vars {
+		if d == v {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *promela) in(n *expr.Node, b bindings) string {
+	x := p.expr(n.Args[0], b)
+	var out []string
+	for v := range n.Args[0].Type.Values {
+		if n.Mask>>v&1 != 0 {
+			out = append(out, fmt.Sprintf("%s == %d", x, v))
+		}
+	}
+	if len(out) == 0 {
+		return "0"
+	}
+	return "(" + strings.Join(out, " || ") + ")"
+}
+
+func (p *promela) quantifier(n *expr.Node, b bindings) string {
+	var out []string
+	for i := range p.counts[n.Over] {
+		inner := b.with(n.Local, strconv.Itoa(i))
+		body := p.expr(n.Args[0], inner)
+		if len(n.Args) > 1 {
+			member := p.expr(n.Args[1], inner)
+			if n.Op == expr.All {
+				body = "(!" + member + " || " + body + ")"
+			} else {
+				body = "(" + member + " && " + body + ")"
+			}
+		}
+		if n.Op == expr.Count {
+			body = "(" + body + " -> 1 : 0)"
+		}
+		out = append(out, body)
+	}
+	sep := map[expr.Op]string{expr.All: " && ", expr.Any: " || ", expr.Count: " + "}[n.Op]
+	return "(" + strings.Join(out, sep) + ")"
+}
+
+// would is a chain of conditionals over the states of the machine.
+func (p *promela) would(n *expr.Node, b bindings) string {
+	m := n.Args[0].Var.Machine
+	x := p.expr(n.Args[0], b)
+	event, err := strconv.Atoi(p.expr(n.Args[1], b))
+	if err != nil {
+		p.fail("an event that is not known in advance")
+		return "0"
+	}
+	out := strconv.Itoa(m.Result[len(m.Result)-1][event])
+	for s := len(m.Result) - 2; s >= 0; s-- {
+		out = fmt.Sprintf("(%s == %d -> %d : %s)", x, s, m.Result[s][event], out)
+	}
+	return out
+}
