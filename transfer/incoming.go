@@ -95,13 +95,7 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) bool {
 		}
 		effects, err = e.registry.Report(at, ownership.PeerReport{Claim: claim, From: l.member.Accessor, Evidence: ownership.Evidence(m.Evidence)})
 	case wire.CancelSession:
-		name := coreSession(m.Session)
-		_, effects, err = e.registry.Cancel(at, ownership.CancelSpec{
-			Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
-		})
-		if m.From == wire.Receive {
-			e.withdraw(func(r *Request) bool { return r.Session() == name && r.isFrom(l.member) })
-		}
+		effects, err = l.cancelled(at, m)
 	case wire.SessionQuiesced:
 		effects, err = e.registry.Ack(at, coreSession(m.Session), l.member)
 	}
@@ -110,4 +104,37 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) bool {
 		e.config.Log.Warn("message of a peer", "peer", l.Peer(), "message", m.String(), "error", err)
 	}
 	return true
+}
+
+// cancelled takes a CANCEL_SESSION in. Where the tombstones are full it is
+// neither applied nor answered (contract section 7); the stream will not bring
+// it again, so that it is tried again here.
+func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effects, error) {
+	e, name := l.peer.endpoint, coreSession(m.Session)
+	_, effects, err := e.registry.Cancel(at, ownership.CancelSpec{
+		Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
+	})
+	switch {
+	case errors.Is(err, ownership.ErrCapacity):
+		if !e.start(func() { l.cancelLater(m) }) {
+			return effects, err
+		}
+		return effects, nil
+	case m.From == wire.Receive:
+		e.withdraw(func(r *Request) bool { return r.Session() == name && r.isFrom(l.member) })
+	}
+	return effects, err
+}
+
+// retryCancel is how long a cancel that found the tombstones full waits.
+const retryCancel = 100 * time.Millisecond
+
+func (l *Link) cancelLater(m wire.CancelSession) {
+	e := l.peer.endpoint
+	select {
+	case <-time.After(retryCancel):
+		effects, _ := l.cancelled(e.now(), m)
+		e.apply(effects)
+	case <-e.ctx.Done():
+	}
 }

@@ -171,9 +171,30 @@ func (p *peer) retire(life ownership.Incarnation) {
 		p.life = ownership.Incarnation{}
 		p.out.clear()
 		p.report() // returns when nothing waits: there is no life to send to
+		p.backend.do(p.disconnect)
 	}
 	p.mu.Unlock()
 	p.endpoint.changed.send()
+}
+
+// disconnect lets the backend forget a peer that is over. It refuses while an
+// operation towards it has not ended on proof, and that is fine.
+func (p *peer) disconnect() {
+	select { // not between an Attach's connect and its begin
+	case p.attach <- struct{}{}:
+		defer func() { <-p.attach }()
+	default:
+		return
+	}
+	p.mu.Lock()
+	agent, over := p.agent, p.life.IsZero()
+	p.mu.Unlock()
+	if !over || agent == "" || p.endpoint.config.Backend.Disconnect(agent) != nil {
+		return
+	}
+	p.mu.Lock()
+	p.agent, p.metadata = "", nil
+	p.mu.Unlock()
 }
 
 // pending says how much is still to be sent to the peer, or to be confirmed by

@@ -134,6 +134,9 @@ func (e *Endpoint) destinations(spec ReceiveSpec, piece ownership.PieceName) ([]
 // publication: afterwards every claim is PUBLISHED and nothing has left yet.
 // After an error nothing is left behind.
 func (e *Endpoint) admit(side ownership.Side, piece ownership.PieceName, region string, cohort []ownership.Member) (*Session, []ownership.ClaimName, error) {
+	if e.ctx.Err() != nil { // nobody would watch it
+		return nil, nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
+	}
 	s, err := e.adopt(piece.Session, side)
 	if err != nil {
 		return nil, nil, err

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/gen/operation"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// The core and the wire have the same numbers for the same things; the
+// conversions rely on it.
+func TestNumbersOfCoreAndWireAgree(t *testing.T) {
+	for s := ownership.Receive; s.IsValid(); s++ {
+		if wire.Side(s).String() != s.String() {
+			t.Errorf("side %d is %v in the core and %v on the wire", s, s, wire.Side(s))
+		}
+	}
+	for e := ownership.OK; e.IsValid(); e++ {
+		if wire.Evidence(e).String() != e.String() {
+			t.Errorf("evidence %d is %v in the core and %v on the wire", e, e, wire.Evidence(e))
+		}
+	}
+	for s := backend.Status(0); s < 255; s++ {
+		if s.IsValid() && status(s).String() != s.String() {
+			t.Errorf("status %d is %v of the backend and %v in the table", s, s, status(s))
+		}
+		if !s.IsValid() && status(s) != operation.StatusError {
+			t.Errorf("invalid status %d is taken for %v, want an ambiguous one", s, status(s))
+		}
+	}
+}
+
+func TestClaimNamesSurviveTheWire(t *testing.T) {
+	c := ownership.ClaimName{
+		Owner: ownership.Incarnation{1}, Accessor: "a", Incarnation: ownership.Incarnation{2}, Sequence: 3,
+		Piece: ownership.PieceName{Piece: "p", Session: ownership.SessionName{Request: ownership.RequestID{Endpoint: "e", Number: 4}, Attempt: 5}},
+	}
+	if got := coreClaim(wireClaim(c)); got != c {
+		t.Errorf("got %+v, want %+v", got, c)
+	}
+}
+
+func TestPair(t *testing.T) {
+	at := func(addrLen ...uint64) (list []backend.Segment) {
+		for i := 0; i < len(addrLen); i += 2 {
+			list = append(list, backend.Segment{Addr: addrLen[i], Len: addrLen[i+1]})
+		}
+		return list
+	}
+	for name, test := range map[string]struct{ local, remote, wantLocal, wantRemote []backend.Segment }{
+		"equal cuts": {at(10, 5, 30, 7), at(100, 5, 200, 7), at(10, 5, 30, 7), at(100, 5, 200, 7)},
+		"one to two": {at(10, 12), at(100, 5, 200, 7), at(10, 5, 15, 7), at(100, 5, 200, 7)},
+		"crossing":   {at(10, 3, 20, 3), at(100, 2, 200, 4), at(10, 2, 12, 1, 20, 3), at(100, 2, 200, 1, 201, 3)},
+		"two to one": {at(10, 1, 20, 1), at(100, 2), at(10, 1, 20, 1), at(100, 1, 101, 1)},
+	} {
+		l, r, err := pair(test.local, test.remote)
+		if err != nil || !reflect.DeepEqual(l, test.wantLocal) || !reflect.DeepEqual(r, test.wantRemote) {
+			t.Errorf("%s: got %v, %v, %v", name, l, r, err)
+		}
+	}
+	if _, _, err := pair(at(1, 5), at(1, 6)); err == nil {
+		t.Error("lists of different total length were paired")
+	}
+}
+
+// Effects of several goroutines' calls come to Observe in the order of their
+// numbers, notes behind what is ready.
+func TestTimelineRestoresTheOrder(t *testing.T) {
+	var got []string
+	l := newTimeline(func(ev Event) { got = append(got, ev.String()) })
+	effect := func(seq uint64) Event {
+		return Event{Endpoint: "e", Effect: &ownership.AdmissionChanged{Stamp: ownership.Stamp{Seq: seq}, From: ownership.AdmissionOpen, To: ownership.Admission(seq)}}
+	}
+	l.effect(effect(3))
+	l.effect(effect(2))
+	l.note(Event{Endpoint: "e", Note: "early"})
+	l.effect(effect(1))
+	l.note(Event{Endpoint: "e", Note: "late"})
+	stop := make(chan struct{})
+	close(stop)
+	l.run(stop)
+	want := []string{"e: early", effect(1).String(), effect(2).String(), effect(3).String(), "e: late"}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTimelineCountsWhatItLoses(t *testing.T) {
+	var got []Event
+	l := newTimeline(func(ev Event) { got = append(got, ev) })
+	const lost = 5
+	for range maxBacklog + lost {
+		l.note(Event{})
+	}
+	l.take()
+	l.note(Event{Note: "after"})
+	stop := make(chan struct{})
+	close(stop)
+	l.run(stop)
+	if len(got) != 1 || got[0].Dropped != lost {
+		t.Errorf("got %d events, the first after %d lost ones; want 1 after %d", len(got), got[0].Dropped, lost)
+	}
+}
+
+// A pass that changes nothing allocates nothing.
+func TestQuietPassAllocatesNothing(t *testing.T) {
+	e := &Endpoint{config: Config{Backend: quiet{}}, epoch: time.Now()}
+	p := newPoller(e)
+	for range 100 {
+		p.add(&job{handle: &quietOperation{}, last: backend.Submitted})
+	}
+	p.collect()
+	if n := testing.AllocsPerRun(100, func() { p.collect(); p.poll() }); n != 0 {
+		t.Errorf("%v allocations in a pass that brings no news", n)
+	}
+}
+
+// quiet is a backend whose operations stay in progress.
+type quiet struct{ backend.Backend }
+
+type quietOperation struct{ backend.Operation }
+
+func (quiet) Limits() backend.Limits { return backend.Limits{} }
+
+func (quiet) Poll(ops []backend.Operation, out []backend.Observation) {
+	for i := range ops {
+		out[i].Status = backend.InProgress
+	}
+}
