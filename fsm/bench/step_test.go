@@ -11,6 +11,7 @@ import (
 	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/fsm/looplab"
 	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/operation"
 )
 
 // walk is one life of a claim that ends where it could be disputed; each step of
@@ -21,6 +22,8 @@ var (
 	sinkState  claim.State
 	sinkResult fsm.Result
 	sinkError  error
+
+	sinkDecision operation.Decision
 )
 
 // nestedSwitch is the hand-written form of the claim: what a careful author writes.
@@ -155,6 +158,17 @@ func BenchmarkStep(b *testing.B) {
 		}
 		sinkState = m.State()
 	})
+	b.Run("generated-mutex", func(b *testing.B) {
+		b.ReportAllocs()
+		m, i := new(claim.MutexMachine), 0
+		for b.Loop() {
+			_, sinkResult = m.Offer(walk[i])
+			if i++; i == len(walk) {
+				m, i = new(claim.MutexMachine), 0
+			}
+		}
+		sinkState = m.State()
+	})
 	b.Run("looplab", func(b *testing.B) {
 		b.ReportAllocs()
 		m, i, ctx := table.New(nil), 0, context.Background()
@@ -225,4 +239,37 @@ func BenchmarkMixed(b *testing.B) {
 	}
 	b.Run("generated", run(generatedCall))
 	b.Run("switch", run(nestedSwitch))
+}
+
+// BenchmarkContended: goroutines that offer to one machine all the time. After the
+// first few offers none moves, so this is the price of being told so.
+func BenchmarkContended(b *testing.B) {
+	b.Run("generated-atomic", func(b *testing.B) {
+		var m claim.Machine
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				m.Offer(walk[i%len(walk)])
+			}
+		})
+	})
+	b.Run("generated-mutex", func(b *testing.B) {
+		var m claim.MutexMachine
+		b.RunParallel(func(pb *testing.PB) {
+			for i := 0; pb.Next(); i++ {
+				m.Offer(walk[i%len(walk)])
+			}
+		})
+	})
+}
+
+// BenchmarkDecide: one answer of the operation table.
+func BenchmarkDecide(b *testing.B) {
+	b.ReportAllocs()
+	statuses, i := operation.AllStatuses(), 0
+	for b.Loop() {
+		sinkDecision = operation.Decide(statuses[i], claim.Published, operation.PhaseSubmitted, true)
+		if i++; i == len(statuses) {
+			i = 0
+		}
+	}
 }

@@ -23,12 +23,13 @@ func cellName(r fsm.Result) string { return "cell" + resultNames[r] }
 
 func (e *emitter) machine(m *load.Machine) {
 	e.machineDoc(m)
+	e.specHash()
 	e.enum(m.StateEnum())
 	e.predicates(m)
 	e.enum(m.EventEnum())
 	e.next(m)
 	e.refusals(m)
-	e.atomicMachine(m)
+	e.forms(m)
 }
 
 // machineDoc shows the matrix in the package's doc, a line for each cell's row.
@@ -55,6 +56,13 @@ func (e *emitter) machineDoc(m *load.Machine) {
 	}
 	e.file.PackageComment("")
 	e.file.PackageComment("A name in capitals is a move; the other words are results that leave the state as it is.")
+}
+
+// specHash emits what programs store beside states, to know later by which rules
+// these came about.
+func (e *emitter) specHash() {
+	e.comment("SpecSHA256 is the hash of the spec file that this package was generated from.")
+	e.file.Const().Id("SpecSHA256").Op("=").Lit(fmt.Sprintf("%x", e.head.Source.SHA256))
 }
 
 // predicates emits Initial, IsFinal and one method a tag.

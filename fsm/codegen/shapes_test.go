@@ -133,8 +133,19 @@ func TestEveryCell(t *testing.T) {
 			}
 		}
 	}
-	if new(Machine).State() != Initial {
+	if new(Machine).State() != Initial || new(MutexMachine).State() != Initial {
 		t.Error("the zero Machine is not new")
+	}
+	// All forms walk the same way.
+	plain, shared, locked := Initial, new(Machine), new(MutexMachine)
+	for i := range 2000 {
+		e := AllEvents()[i*i%len(AllEvents())]
+		s1, r1 := plain.Offer(e)
+		s2, r2 := shared.Offer(e)
+		s3, r3 := locked.Offer(e)
+		if s1 != s2 || s2 != s3 || r1 != r2 || r2 != r3 || plain != shared.State() || plain != locked.State() {
+			t.Fatalf("%v: plain %v %v, shared %v %v, locked %v %v", e, s1, r1, s2, r2, s3, r3)
+		}
 	}
 }
 `

@@ -16,6 +16,7 @@ import (
 
 func (e *emitter) table(t *load.Table) {
 	e.tableDoc(t)
+	e.specHash()
 	for _, c := range slices.Concat(t.Inputs, t.Outputs) {
 		if c.Enum != nil {
 			e.file.ImportName(path.Join(e.opt.ImportPath, c.Enum.Spec), c.Enum.Spec)

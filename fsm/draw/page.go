@@ -4,6 +4,7 @@
 package draw
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,29 @@ func machinePage(b *strings.Builder, m *load.Machine, image string) {
 	b.WriteString("\n## Matrix\n\nA name in bold is a move. `duplicate`: already so. `ignore`: carries no proof, changes nothing. " +
 		"`reject`: the caller's mistake. `conflict`: contradictory evidence.\n\n")
 	b.Write(Matrix(m))
+	nevers(b, m)
 	reasons(b, m)
+}
+
+// nevers lists the rules that the matrix keeps.
+func nevers(b *strings.Builder, m *load.Machine) {
+	if len(m.Never) == 0 {
+		return
+	}
+	b.WriteString("\n## Never\n\nNo path leads from the states on the left to those on the right, but over the events named. Loading the spec proves it.\n\n")
+	g := grid{{"from", "to", "but over", "because"}}
+	names := func(indexes []int, name func(int) string) string {
+		var all []string
+		for _, i := range indexes {
+			all = append(all, name(i))
+		}
+		return cmp.Or(strings.Join(all, ", "), "–")
+	}
+	state := func(i int) string { return m.States[i].Name }
+	for _, r := range m.Never {
+		g = append(g, []string{names(r.From, state), names(r.To, state), names(r.Without, func(i int) string { return m.Events[i].Name }), r.Doc})
+	}
+	g.markdown(b)
 }
 
 func values(vs []load.Value, kind string) grid {

@@ -12,11 +12,12 @@ import (
 // Orders of keys in the language. Keys that are not listed keep their place, after
 // those that are.
 var (
-	machineKeys = []string{"machine", "doc", "states", "events", "cells"}
+	machineKeys = []string{"machine", "doc", "states", "events", "cells", "never"}
 	tableKeys   = []string{"table", "doc", "enums", "inputs", "outputs", "invalid", "rules"}
 	stateKeys   = []string{"code", "initial", "final", "tags", "doc"}
 	columnKeys  = []string{"type", "optional", "keep", "doc"}
 	enumKeys    = []string{"doc", "values"}
+	neverKeys   = []string{"from", "to", "without", "doc"}
 	ruleKeys    = []string{"when", "then", "why"}
 )
 
@@ -31,6 +32,11 @@ func reorder(top *yaml.Node) {
 		cells := get(top, "cells")
 		sortKeys(cells, keys(get(top, "states")))
 		each(cells, func(n *yaml.Node) { sortKeys(n, keys(get(top, "events"))) })
+		if never := get(top, "never"); never != nil && never.Kind == yaml.SequenceNode {
+			for _, r := range never.Content {
+				sortKeys(r, neverKeys)
+			}
+		}
 	case get(top, "table") != nil:
 		sortKeys(top, tableKeys)
 		each(get(top, "enums"), func(n *yaml.Node) {

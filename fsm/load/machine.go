@@ -16,6 +16,7 @@ type Machine struct {
 	States []State  // in the order of the file
 	Events []Value  // in the order of the file
 	Cells  [][]Cell // [state][event], indexes into the two above
+	Never  []Never  // rules that the cells keep
 }
 
 // State is one state of a machine.

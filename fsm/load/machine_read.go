@@ -13,12 +13,12 @@ import (
 
 // machineNames are the Go names that every generated machine has, those of the
 // self-contained form included.
-var machineNames = []string{"State", "Event", "Next", "Refusal", "Machine", "Restore", "Initial", "AllStates", "AllEvents",
+var machineNames = []string{"State", "Event", "Next", "Refusal", "Machine", "MutexMachine", "Restore", "Initial", "SpecSHA256", "AllStates", "AllEvents",
 	"Result", "RefusedError", "ErrRefused", "ErrRejected", "ErrConflict",
 	"ResultMoved", "ResultDuplicate", "ResultIgnored", "ResultRejected", "ResultConflict"}
 
 // stateMethods are the methods that every generated State has; tags add to them.
-var stateMethods = []string{"String", "MarshalText", "UnmarshalText", "IsValid", "IsFinal"}
+var stateMethods = []string{"Offer", "String", "MarshalText", "UnmarshalText", "IsValid", "IsFinal"}
 
 // cellWords are the cells that do not move.
 var cellWords = map[string]fsm.Result{
@@ -27,13 +27,15 @@ var cellWords = map[string]fsm.Result{
 
 func readMachine(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindMachine
-	f := r.fields(top, "machine", "machine!", "doc!", "states!", "events!", "cells!")
+	f := r.fields(top, "machine", "machine!", "doc!", "states!", "events!", "cells!", "never")
 	h.Doc = r.text(f["doc"], "doc")
 	m := &Machine{Head: h}
 	names := r.goNames(machineNames...)
 	m.readStates(r, names, f["states"])
 	m.readEvents(r, names, f["events"])
+	before := len(*r.errs)
 	m.readCells(r, f["cells"])
+	m.readNever(r, f["never"], len(*r.errs) == before && f["cells"] != nil)
 	return m
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // tableNames are the Go names that every generated table has.
-var tableNames = []string{"Decision", "Decide", "Reason"}
+var tableNames = []string{"Decision", "Decide", "Reason", "SpecSHA256"}
 
 func readTable(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindTable

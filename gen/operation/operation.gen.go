@@ -53,6 +53,9 @@ import (
 	"strconv"
 )
 
+// SpecSHA256 is the hash of the spec file that this package was generated from.
+const SpecSHA256 = "e46c54c6ee005d99ba0dd20ad2c9a3ddbe8791f33f25806c0e19aef8d2078feb"
+
 // Status: what is known of one backend operation of ours. The zero value is not valid; the codes
 // are stable.
 type Status uint8
