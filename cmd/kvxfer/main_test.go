@@ -6,6 +6,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"net"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -49,7 +50,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("unknown condition " + cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "occupy": occupy},
 	})
 	if libErr != nil {
 		t.Log("the parts of the scripts that need the real library were left out: ", libErr)
@@ -74,4 +75,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+}
+
+// occupy listens on a port for the rest of the script and puts it into a
+// variable: occupy PORT.
+func occupy(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: occupy variable")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }

@@ -72,7 +72,7 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 	}
 	p := &runPrinter{app: a, flags: f}
 	c.Count, c.Fault, c.Event, c.Transfer = f.count, move.Fault(f.fault), p.event, p.transfer
-	c.Started = func(process move.Process) { p.began(first, process.Describe()) }
+	c.Started = func(process move.Process) { p.began(first, process.Pid()) }
 	report, err := move.Run(ctx, *c)
 	if err != nil {
 		p.failed()

@@ -5,6 +5,7 @@ package kvxfer
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -35,6 +36,8 @@ type runEvent struct {
 	Version   string `json:"version,omitempty"`
 	Transport string `json:"transport,omitempty"`
 	Count     int    `json:"count,omitempty"`
+	Sender    int    `json:"sender_pid,omitempty"`
+	Receiver  int    `json:"receiver_pid,omitempty"`
 	// timeline, transfer
 	Timeline *move.Event    `json:"timeline,omitempty"`
 	Transfer *move.Transfer `json:"transfer,omitempty"`
@@ -66,18 +69,20 @@ func summaryOf(r *move.Report) runSummary {
 	return s
 }
 
-func (p *runPrinter) began(first firstLine, process string) {
+func (p *runPrinter) began(first firstLine, receiver int) {
 	switch {
 	case p.flags.json:
-		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count}
+		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count,
+			Sender: os.Getpid(), Receiver: receiver}
 		if first.library != nil {
 			e.Library, e.Version = first.library.Path(), first.library.Version().String()
 		}
 		_ = p.app.json(e)
 	case first.library != nil:
-		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, %s\nlibrary     %s\n", first.library.Version(), first.transport, process, first.library.Path())
+		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, two processes: %d sends, %d receives\nlibrary     %s\n",
+			first.library.Version(), first.transport, os.Getpid(), receiver, first.library.Path())
 	default:
-		fmt.Fprintf(p.app.stdout, "NOT NIXL: the in-process loop backend, %s (%s)\n", process, first.why)
+		fmt.Fprintf(p.app.stdout, "NOT NIXL: the in-process loop backend, one process sends and receives (%s)\n", first.why)
 	}
 	if !p.flags.json {
 		fmt.Fprintf(p.app.stdout, "shape       %s; %s\n", p.flags.shapeText(), plural(p.flags.count, "transfer"))

@@ -36,7 +36,11 @@ func (p *peer) read(event func(Event)) {
 	defer close(p.ended)
 	for {
 		var r reply
-		if err := p.Recv(context.Background(), &r); err != nil {
+		err := p.Recv(context.Background(), &r)
+		if err != nil && !errors.Is(err, proc.ErrClosed) {
+			err = &Failure{Kind: KindPeer, Text: "second process: " + err.Error()}
+		}
+		if err != nil {
 			p.fail(err)
 			return
 		}
@@ -47,15 +51,13 @@ func (p *peer) read(event func(Event)) {
 			p.fail(r.Failed)
 			return
 		case r == reply{}:
-			p.fail(fmt.Errorf("%w: an empty reply", errProtocol))
+			p.fail(&Failure{Kind: KindPeer, Text: "second process: an empty reply"})
 			return
 		default:
 			p.replies <- r
 		}
 	}
 }
-
-var errProtocol = errors.New("move: the second process does not speak our protocol")
 
 func (p *peer) fail(err error) {
 	p.mu.Lock()
@@ -85,7 +87,7 @@ func (p *peer) next(ctx context.Context, want func(reply) bool) (reply, error) {
 	select {
 	case r := <-p.replies:
 		if !want(r) {
-			return r, fmt.Errorf("%w: an unexpected reply", errProtocol)
+			return r, &Failure{Kind: KindPeer, Text: "second process: a reply that nobody asked for"}
 		}
 		return r, nil
 	case <-p.ended:

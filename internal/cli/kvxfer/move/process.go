@@ -25,8 +25,8 @@ type Process interface {
 	Continue(ctx context.Context) error
 	// Kill ends it at once.
 	Kill() error
-	// Describe says what it is, for the first line.
-	Describe() string
+	// Pid is the process that receives.
+	Pid() int
 	// Ending says how it ended, after it closed its end of the pipe.
 	Ending(ctx context.Context) string
 	Close() error
@@ -43,10 +43,6 @@ func (c child) Kill() error {
 		return fmt.Errorf("move: second process %d %v after SIGKILL", c.Pid(), s)
 	}
 	return nil
-}
-
-func (c child) Describe() string {
-	return fmt.Sprintf("two processes: %d sends, %d receives", os.Getpid(), c.Pid())
 }
 
 // Ending waits a little: the pipe closes before the process is reaped.
@@ -93,9 +89,7 @@ func (p *inside) Kill() error {
 	return err
 }
 
-func (p *inside) Describe() string {
-	return fmt.Sprintf("one process: %d sends and receives", os.Getpid())
-}
+func (p *inside) Pid() int { return os.Getpid() }
 
 func (p *inside) Ending(context.Context) string { return "has ended" }
 
