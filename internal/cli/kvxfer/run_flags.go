@@ -59,7 +59,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.IntVar(&f.layers, "layers", 32, "layers of the KV cache")
 	fl.IntVar(&f.blocks, "blocks", 64, "blocks a layer in one transfer; the pool has twice as many")
 	fl.Var(&f.blockSize, "block-size", "bytes in a block")
-	fl.IntVar(&f.count, "count", 1, "how many `transfers`, one after the other, each with new content")
+	fl.IntVar(&f.count, "count", 1, "how many `transfers`, one after the other, each with new content (2 with a fault)")
 	fl.StringVar(&f.in, "in", "", "move the bytes of this `file`, in as many transfers as it takes")
 	fl.StringVar(&f.out, "out", "", "with --in: `file` that the receiver writes what it got to")
 	fl.StringVar(&f.transport, "transport", "auto", "`"+alternatives(transports)+"`; with a fault auto means tcp")
@@ -87,6 +87,9 @@ func (f *runFlags) settle(cmd *cobra.Command) {
 	f.countGiven = given("count")
 	if f.fault == "" {
 		return
+	}
+	if !f.countGiven {
+		f.count = 2 // the first makes the connection, so that the second is in flight at once
 	}
 	if !given("grace") {
 		f.grace = faultGrace

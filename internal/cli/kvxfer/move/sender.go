@@ -205,8 +205,8 @@ func (s *sender) conclude(ctx context.Context, session *transfer.Session, t *Tra
 		t.PostToDone = s.meter.Last()
 	}
 	s.seen.wait(ctx, session.Name())
-	if fault == Kill {
-		return nil // nobody is left to ask
+	if fault == Kill { // nobody is left to ask
+		return &Failure{Kind: KindPeer, Text: "the copy had ended inside the post, before the receiver was killed: nothing was in flight (over TCP it would be)"}
 	}
 	got, err := s.peer.next(ctx, func(r reply) bool { return r.Received != nil })
 	if err != nil {
