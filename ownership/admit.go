@@ -79,8 +79,8 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, outcome: s.outcome, session: s})
 	c.counters.Sessions++
 	c.touchSession(s)
-	if spec.Side == Send {
-		for _, m := range c.kept.takeAttempt(spec.Name) {
+	for _, m := range c.kept.takeAttempt(spec.Name) {
+		if spec.Side == Send {
 			s.members[c.join(s, m.Accessor, m.Incarnation)].flags |= requested
 		}
 	}

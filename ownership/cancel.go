@@ -26,9 +26,7 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 	case a != nil && a.session != nil:
 		return c.cancelOwned(a.session, &spec), nil
 	case a != nil:
-		if a.side == Send || r.covers(name.Attempt) {
-			c.answerCancel(name, &spec, a.side)
-		}
+		c.answerCancel(name, &spec, a.side)
 		return CancelResult{name, a.outcome, a.cause, a.origin, PhysicalRetired}, nil
 	case c.passed(name.Request) || r != nil && name.Attempt < r.newest() && !r.covers(name.Attempt):
 		c.answerCancel(name, &spec, 0)

@@ -146,8 +146,12 @@ func (c *core) flush() {
 		}
 	}
 	for _, s := range c.touchedSessions {
-		s.touched = false
 		c.settle(s)
+	}
+	// What ended comes before what is quiet, over all sessions of the step.
+	for _, s := range c.touchedSessions {
+		s.touched = false
+		c.tellQuiet(s)
 	}
 	clear(c.touchedOwners)
 	clear(c.touchedSessions)

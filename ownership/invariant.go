@@ -51,7 +51,7 @@ func broken(number int, format string, args ...any) error {
 func (k *Checker) checkEffects(effects Effects, err error) error {
 	for _, e := range effects {
 		if k.seq++; e.Stamped().Seq != k.seq {
-			return broken(16, "effect %v has number %d, want %d", e, e.Stamped().Seq, k.seq)
+			return fmt.Errorf("effect %v has number %d, want %d: a call's effects are missing", e, e.Stamped().Seq, k.seq)
 		}
 		if KindOf(err) != KindStale {
 			continue

@@ -32,19 +32,20 @@ func (c *core) reportMove(o *owner, i int, from, to claim.State) {
 	c.queue(p.member(), Send, &Result{name, e})
 }
 
-// tell queues what a session's state says to its peers, after each step.
+// tell queues the CANCEL_SESSION that a session's end asks for, after each step.
 func (c *core) tell(s *session) {
-	if s.side == Receive {
-		if s.failed() {
-			c.tellSenders(s)
-		}
-		return
-	}
-	if s.cancels {
+	switch {
+	case s.side == Receive && s.failed():
+		c.tellSenders(s)
+	case s.cancels:
 		s.cancels = false
 		c.tellReceivers(s)
 	}
-	if s.settled {
+}
+
+// tellQuiet queues the SESSION_QUIESCED of a sender's session that is settled.
+func (c *core) tellQuiet(s *session) {
+	if s.side == Send && s.settled {
 		c.tellSettled(s)
 	}
 }

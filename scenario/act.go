@@ -48,7 +48,7 @@ func (r *runner) act(a action) error {
 	case completeStep:
 		return r.did(r.reg.Complete(r.now, r.names.session(a.session)))
 	case closeStep:
-		return r.close(a)
+		return r.did(r.reg.Close(r.now, r.names.session(a.session)))
 	}
 	return r.actOutside(a)
 }
@@ -164,7 +164,10 @@ func (r *runner) cancel(a cancelStep) error {
 	if a.from != "" {
 		spec.From = r.names.member(a.from)
 	}
-	_, effects, err := r.reg.Cancel(r.now, spec)
+	result, effects, err := r.reg.Cancel(r.now, spec)
+	if err == nil {
+		r.cancelled = &result
+	}
 	return r.did(effects, err)
 }
 
@@ -202,13 +205,6 @@ func (r *runner) request(a requestStep) error {
 		name.Attempt = max(1, r.names.sessions[a.session.id])
 	}
 	return r.did(r.reg.Requested(r.now, name, r.names.member(a.from)))
-}
-
-// close of a session that the file closed before succeeds, also where the
-// registry has forgotten it.
-func (r *runner) close(a closeStep) error {
-	name := r.names.session(a.session)
-	return r.did(r.reg.Close(r.now, name))
 }
 
 func (r *runner) advance(by time.Duration) error {

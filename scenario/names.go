@@ -37,6 +37,7 @@ type names struct {
 	own      ownership.Incarnation
 	lives    map[string]uint32 // of accessors: how many have ended
 	sessions map[string]uint32 // newest admitted attempt
+	known    map[ownership.SessionName]bool
 	pieces   map[string]*pieceNames
 }
 
@@ -50,7 +51,7 @@ type pieceNames struct {
 func newNames() *names {
 	return &names{
 		own: life("", 0), lives: make(map[string]uint32),
-		sessions: make(map[string]uint32), pieces: make(map[string]*pieceNames),
+		sessions: make(map[string]uint32), known: make(map[ownership.SessionName]bool), pieces: make(map[string]*pieceNames),
 	}
 }
 
@@ -67,15 +68,17 @@ func (n *names) member(accessor string) ownership.Member {
 	return ownership.Member{Accessor: ownership.Accessor(accessor), Incarnation: life(accessor, n.lives[accessor])}
 }
 
-// session returns the name that a reference means; never admitted ones get an
-// attempt that never was.
+// never is the name of a session that no file can admit.
+var never = ownership.SessionName{Request: ownership.RequestID{Endpoint: ":"}, Attempt: 1}
+
+// session returns the name that a reference means.
 func (n *names) session(r ref) ownership.SessionName {
 	name := ownership.SessionName{Request: requestOf(r.id), Attempt: attemptOf(r.attempt)}
 	if !r.given {
 		name.Attempt = n.sessions[r.id]
 	}
-	if name.Attempt == 0 {
-		name.Attempt = ^uint32(0)
+	if !n.known[name] {
+		return never
 	}
 	return name
 }
@@ -83,20 +86,14 @@ func (n *names) session(r ref) ownership.SessionName {
 // piece returns the name that a reference means.
 func (n *names) piece(r ref) ownership.PieceName {
 	p := n.pieces[r.id]
-	name := ownership.PieceName{Piece: r.id}
 	if p == nil {
-		name.Session = n.session(ref{id: r.id, attempt: 0, given: true})
-		return name
+		return ownership.PieceName{Session: never, Piece: r.id}
 	}
-	attempt := attemptOf(r.attempt)
+	of := ref{p.session, r.attempt, true}
 	if !r.given {
-		attempt = p.newest
+		of.attempt = int(p.newest)
 	}
-	name.Session = ownership.SessionName{Request: requestOf(p.session), Attempt: attempt}
-	if attempt == 0 {
-		name.Session.Attempt = ^uint32(0)
-	}
-	return name
+	return ownership.PieceName{Session: n.session(of), Piece: r.id}
 }
 
 // claim returns the whole name of an accessor's claim on a piece; for one that
@@ -135,6 +132,7 @@ func (n *names) acknowledger(session ownership.SessionName, accessor string) own
 
 func (n *names) admitted(id string, attempt uint32) {
 	n.sessions[id] = max(n.sessions[id], attempt)
+	n.known[ownership.SessionName{Request: requestOf(id), Attempt: attempt}] = true
 }
 
 func (n *names) added(id, session string, claims []ownership.ClaimName) {

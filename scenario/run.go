@@ -6,6 +6,7 @@ package scenario
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/kvxfer/kvxfer/ownership"
@@ -28,7 +29,13 @@ type StepReport struct {
 	Err error
 	// Failures says in words what was not as the file says, or which invariant
 	// was broken; empty if the step passed.
-	Failures []string
+	Failures []Failure
+}
+
+// Failure is one thing that was not as the file says.
+type Failure struct {
+	Pos  Pos // of the expectation, else of the step
+	Text string
 }
 
 // Failed reports whether any step failed.
@@ -46,7 +53,7 @@ func (r *Report) Err() error {
 	var all []error
 	for _, s := range r.Steps {
 		for _, f := range s.Failures {
-			all = append(all, Problem{r.File.Path, s.Step.Pos, fmt.Sprintf("step %s %s: %s", s.Step.Kind, s.Step.Text, f)})
+			all = append(all, Problem{r.File.Path, f.Pos, strings.TrimSpace(s.Step.Kind+" "+s.Step.Text) + ": " + f.Text})
 		}
 	}
 	return errors.Join(all...)
@@ -86,7 +93,9 @@ type runner struct {
 	calls   map[callStep]bool // open ones
 	last    map[string]uint64 // of each peer, the number of its last delivered message
 
-	step *StepReport
+	step      *StepReport
+	pos       Pos                     // of what is judged
+	cancelled *ownership.CancelResult // of the step, if it is a cancel
 }
 
 func newRunner(f *File) (*runner, error) {
@@ -109,7 +118,7 @@ func newRunner(f *File) (*runner, error) {
 
 // run runs one step and judges it.
 func (r *runner) run(s *Step) StepReport {
-	r.step = &StepReport{Step: s}
+	r.step, r.pos, r.cancelled = &StepReport{Step: s}, s.Pos, nil
 	err := r.act(s.act)
 	r.step.Err = err
 	if got := ownership.KindOf(err); got != s.Error || err != nil && got == 0 {
@@ -119,6 +128,7 @@ func (r *runner) run(s *Step) StepReport {
 		r.deliverAll()
 	}
 	for i := range s.Expect {
+		r.pos = s.Expect[i].Pos
 		r.judge(&s.Expect[i])
 	}
 	r.step.At = r.now
@@ -126,7 +136,7 @@ func (r *runner) run(s *Step) StepReport {
 }
 
 func (r *runner) fail(format string, args ...any) {
-	r.step.Failures = append(r.step.Failures, fmt.Sprintf(format, args...))
+	r.step.Failures = append(r.step.Failures, Failure{r.pos, fmt.Sprintf(format, args...)})
 }
 
 func errorText(err error) string {
