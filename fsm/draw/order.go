@@ -22,7 +22,7 @@ const (
 func (g *graph) order() {
 	random := rand.New(rand.NewPCG(1, 2))
 	best, fewest := g.snapshot(), g.crossings()
-	for range min(maxStarts, max(1, startWork/(len(g.nodes)*len(g.nodes)/8+1))) {
+	for range min(maxStarts, max(1, startWork/(len(g.nodes)+1))) {
 		for i := range sweeps {
 			g.sweep(i%2 == 0)
 			g.swap()
@@ -88,22 +88,48 @@ func (g *graph) sortLayer(l int, beside func(*node) []int) {
 	slices.SortStableFunc(g.layers[l], func(a, b int) int { return cmp.Compare(weight[a], weight[b]) })
 }
 
-// swap exchanges neighbours as long as that removes crossings.
+// maxRounds bounds the passes of swap; each helps less than the one before.
+const maxRounds = 8
+
+// swap exchanges neighbours as long as that removes crossings. Only the links of
+// the two matter, so that large diagrams stay quick.
 func (g *graph) swap() {
-	for improved := true; improved; {
-		improved = false
+	pos := g.positions()
+	for range maxRounds {
+		improved := false
 		for _, layer := range g.layers {
 			for i := 0; i+1 < len(layer); i++ {
-				before := g.crossings()
-				layer[i], layer[i+1] = layer[i+1], layer[i]
-				if g.crossings() < before {
-					improved = true
-				} else {
-					layer[i], layer[i+1] = layer[i+1], layer[i]
+				a, b := layer[i], layer[i+1]
+				if g.between(pos, b, a) >= g.between(pos, a, b) {
+					continue
+				}
+				layer[i], layer[i+1] = b, a
+				pos[a], pos[b] = i+1, i
+				improved = true
+			}
+		}
+		if !improved {
+			return
+		}
+	}
+}
+
+// between counts the crossings of the links of two nodes of a layer, the first of
+// them on the left.
+func (g *graph) between(pos []int, left, right int) int {
+	n := 0
+	count := func(a, b []int) {
+		for _, i := range a {
+			for _, k := range b {
+				if pos[i] > pos[k] {
+					n++
 				}
 			}
 		}
 	}
+	count(g.nodes[left].up, g.nodes[right].up)
+	count(g.nodes[left].down, g.nodes[right].down)
+	return n
 }
 
 // crossings counts the pairs of links that cross between two layers.

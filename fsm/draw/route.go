@@ -12,7 +12,7 @@ import (
 )
 
 // portGap keeps the ends of arrows at one state apart.
-const portGap = 20.0
+const portGap = 18.0
 
 // edges draws every arrow through the points of its chain.
 func (p *picture) edges() {
@@ -97,4 +97,20 @@ func (p *picture) ports(upper bool) []float64 {
 		}
 	}
 	return at
+}
+
+// mostEnds is, for each state, how many ends of arrows its fuller side has.
+func mostEnds(n int, edges []edge, turned []bool) []int {
+	upper, lower := make([]int, n), make([]int, n)
+	for i, e := range edges {
+		if turned[i] {
+			e.from, e.to = e.to, e.from
+		}
+		lower[e.from]++
+		upper[e.to]++
+	}
+	for s := range upper {
+		upper[s] = max(upper[s], lower[s])
+	}
+	return upper
 }

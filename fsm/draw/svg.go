@@ -30,11 +30,12 @@ func textWidth(s string, size float64) float64 { return float64(len([]rune(s))) 
 // its events; the colour of a state tells its first tag.
 func SVG(m *load.Machine) []byte {
 	edges := edgesOf(m)
+	ends := mostEnds(len(m.States), edges, backEdges(len(m.States), m.Initial(), edges))
 	g := layout(len(m.States), m.Initial(), edges,
 		func(s int) (float64, float64) {
 			st := m.States[s]
 			w := math.Max(textWidth(st.Name, nameSize), textWidth(note(st), noteSize))
-			return math.Ceil(w + 2*padX), stateHigh
+			return math.Ceil(math.Max(w, portGap*float64(ends[s]-1)) + 2*padX), stateHigh
 		},
 		func(e int) (float64, float64) {
 			w := 0.0
