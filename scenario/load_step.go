@@ -68,7 +68,7 @@ func (l *loader) step(n *yaml.Node) Step {
 			l.problem(f.key, "unknown step %q; steps are %s", key, list(readers))
 			s.Kind = key
 		case s.Kind != "":
-			l.problem(f.key, "a step does one thing: %s stands here too", s.Kind)
+			l.problem(f.key, "a step does one thing: %s stands here beside %s", key, s.Kind)
 		default:
 			s.Kind, s.Text = key, oneLine(f.value)
 			s.act = readers[key](l, f.value)
