@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -72,6 +73,7 @@ func command() *cobra.Command {
 		Short: "State machines and decision tables: from a YAML spec to Go code, pictures and checks",
 		Long: "fsmgen reads specs (YAML, one machine or decision table a file) and writes Go packages,\n" +
 			"documents and diagrams from them. Nothing is written when any spec has a mistake.",
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
@@ -81,4 +83,13 @@ func command() *cobra.Command {
 	root.AddCommand(generateCommand(), lintCommand(), checkCommand(), drawCommand(), diffCommand(), exportCommand(),
 		initCommand(), simCommand(), traceCommand(), formatCommand())
 	return root
+}
+
+// version is that of the module fsmgen was built from, or "devel".
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" {
+		return "devel"
+	}
+	return info.Main.Version
 }
