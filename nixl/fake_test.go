@@ -17,7 +17,7 @@ import (
 
 // fakeWheel compiles the fake into the layout of an unpacked wheel of the
 // given version, empty for a build that says none, and returns its folder.
-func fakeWheel(t *testing.T, version string, defines ...string) string {
+func fakeWheel(t testing.TB, version string, defines ...string) string {
 	t.Helper()
 	cc, err := exec.LookPath("cc")
 	if err != nil {
@@ -46,7 +46,7 @@ func fakeWheel(t *testing.T, version string, defines ...string) string {
 
 // fakeAgent is an agent of the fake in dir, with a UCX backend and registered
 // memory. The fake's notes start empty.
-func fakeAgent(t *testing.T, dir string) *Agent {
+func fakeAgent(t testing.TB, dir string) *Agent {
 	t.Helper()
 	lib, err := Open(Options{Library: dir})
 	if err != nil {
@@ -67,7 +67,7 @@ func fakeAgent(t *testing.T, dir string) *Agent {
 }
 
 // scripted builds a request whose answers the script gives.
-func scripted(t *testing.T, a *Agent, script string) *Request {
+func scripted(t testing.TB, a *Agent, script string) *Request {
 	t.Helper()
 	envelope, err := seal(script, []byte(script))
 	if err != nil {
@@ -87,7 +87,7 @@ func scripted(t *testing.T, a *Agent, script string) *Request {
 }
 
 // calls returns which calls about requests have reached the library.
-func calls(t *testing.T, a *Agent) []string {
+func calls(t testing.TB, a *Agent) []string {
 	t.Helper()
 	notes, err := a.Notifications()
 	if err != nil {
@@ -127,7 +127,7 @@ func TestEveryCodeOfPost(t *testing.T) {
 			if status != want || (err != nil) != (want == StatusFailed || want == StatusNotSubmitted) {
 				t.Errorf("post answers %v (ucx %v): %v, %v, want %v", code, ucx, status, err, want)
 			}
-			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Code != code || e.Call != callPost) {
+			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Code != code || e.Call != callPost.String()) {
 				t.Errorf("post answers %v: the error lost it: %v", code, err)
 			}
 			retained := want == StatusFailed || want == StatusInProgress

@@ -24,6 +24,10 @@ type Prepared struct {
 
 // PrepareLocal prepares segments of our own registered memory.
 func (a *Agent) PrepareLocal(segments []Segment, b *Backend) (*Prepared, error) {
+	if err := a.enter(); err != nil {
+		return nil, err
+	}
+	defer a.life.RUnlock()
 	regions, err := a.covering(segments)
 	if err != nil {
 		return nil, err
@@ -33,6 +37,10 @@ func (a *Agent) PrepareLocal(segments []Segment, b *Backend) (*Prepared, error) 
 
 // PrepareRemote prepares segments of a peer's memory.
 func (a *Agent) PrepareRemote(name string, segments []Segment, b *Backend) (*Prepared, error) {
+	if err := a.enter(); err != nil {
+		return nil, err
+	}
+	defer a.life.RUnlock()
 	a.book.Lock()
 	p := a.peers[name]
 	known := p != nil && !p.gone
@@ -43,6 +51,7 @@ func (a *Agent) PrepareRemote(name string, segments []Segment, b *Backend) (*Pre
 	return a.prepare(&Prepared{agent: a, peer: p}, segments, b)
 }
 
+// prepare resolves the segments. The caller has entered the agent.
 func (a *Agent) prepare(p *Prepared, segments []Segment, b *Backend) (*Prepared, error) {
 	if len(segments) == 0 {
 		return nil, fmt.Errorf("%w: no segments", ErrArgument)
@@ -51,18 +60,13 @@ func (a *Agent) prepare(p *Prepared, segments []Segment, b *Backend) (*Prepared,
 	if b != nil {
 		backend = b.handle
 	}
-	name := a.name
 	remote := ""
 	if p.peer != nil {
-		name, remote = p.peer.name, p.peer.name
+		remote = p.peer.name
 	}
-	if err := a.enter(); err != nil {
-		return nil, err
-	}
-	defer a.life.RUnlock()
 	var code nixlc.Code
 	p.handle, code = a.lib.api.PrepXferDlist(a.handle, remote, dram(segments), backend)
-	if err := check("prep_xfer_dlist", name, code); err != nil {
+	if err := check("prep_xfer_dlist", remote, code); err != nil {
 		return nil, err
 	}
 	p.lengths = make([]uint64, len(segments))
@@ -119,7 +123,7 @@ func (a *Agent) MakeRequest(cfg MakeConfig) (*Request, error) {
 		return nil, err
 	}
 	defer a.unuse(cfg.Local, cfg.Remote)
-	r := &Request{agent: a, op: cfg.Op, peer: cfg.Remote.peer, regions: cfg.Local.regions}
+	r := &Request{agent: a, peer: cfg.Remote.peer, regions: cfg.Local.regions}
 	a.book.Lock()
 	r.ucx = a.onlyUCX(nil)
 	a.book.Unlock()

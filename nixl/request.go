@@ -45,7 +45,6 @@ const (
 type Request struct {
 	agent   *Agent
 	handle  nixlc.Request
-	op      Op
 	peer    *peer
 	regions []*Registration
 	ucx     bool
@@ -61,14 +60,14 @@ func (a *Agent) NewRequest(cfg RequestConfig) (*Request, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	r := &Request{agent: a, op: cfg.Op}
-	if err := r.bind(cfg.Peer, cfg.Local, cfg.Backend); err != nil {
-		return nil, err
-	}
 	if err := a.enter(); err != nil {
 		return nil, err
 	}
 	defer a.life.RUnlock()
+	r := &Request{agent: a}
+	if err := r.bind(cfg.Peer, cfg.Local, cfg.Backend); err != nil {
+		return nil, err
+	}
 	spec := nixlc.RequestSpec{
 		Op: cfg.Op.raw(), Peer: cfg.Peer, Notify: cfg.Notify,
 		Local: dram(cfg.Local), Remote: dram(cfg.Remote),
@@ -195,15 +194,15 @@ func (r *Request) Post() (Status, error) {
 	if unsubmitted(code, first, r.ucx) {
 		r.drop()
 		r.phase.Store(from)
-		return StatusNotSubmitted, check(callPost, r.peer.name, code)
+		return StatusNotSubmitted, check(callPost.String(), r.peer.name, code)
 	}
 	r.posted = true
 	return r.settle(callPost, code)
 }
 
 // settle records what NIXL answered, and ends the exclusive phase.
-func (r *Request) settle(call string, code Code) (Status, error) {
-	switch statusOf(call, code) {
+func (r *Request) settle(c call, code Code) (Status, error) {
+	switch statusOf(c, code) {
 	case StatusInProgress:
 		r.phase.Store(phaseActive)
 		return StatusInProgress, nil
@@ -212,7 +211,7 @@ func (r *Request) settle(call string, code Code) (Status, error) {
 		r.phase.Store(phaseDone)
 		return StatusDone, nil
 	}
-	r.err = check(call, r.peer.name, code)
+	r.err = check(c.String(), r.peer.name, code)
 	r.phase.Store(phaseFailed)
 	return StatusFailed, r.err
 }
