@@ -120,7 +120,7 @@ func (a *app) fetchProgress(quiet bool) (tell func(int64), done func()) {
 		}, func() {}
 	}
 	bar := progressbar.NewOptions64(-1,
-		progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true), progressbar.OptionSpinnerType(14),
+		progressbar.OptionSetWriter(a.stderr), progressbar.OptionShowBytes(true), progressbar.OptionShowCount(), progressbar.OptionSpinnerType(14),
 		progressbar.OptionSetDescription("fetching NIXL "+wheel.Version()), progressbar.OptionThrottle(100*time.Millisecond),
 		progressbar.OptionClearOnFinish())
 	return func(n int64) { _ = bar.Set64(n) }, func() { _ = bar.Finish() }

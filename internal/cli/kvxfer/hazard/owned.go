@@ -217,14 +217,14 @@ func errOr(err error, otherwise string) error {
 	return err
 }
 
-// whoHolds names the claim that stands in the way.
+// whoHolds gives the state of the claim that stands in the way.
 func whoHolds(session *transfer.Session) string {
 	state, owned := session.State()
 	if !owned || len(state.Pieces) == 0 || len(state.Pieces[0].Claims) == 0 {
 		return "nobody"
 	}
 	c := state.Pieces[0].Claims[0]
-	return fmt.Sprintf("%s's claim is %v", c.Name.Accessor, c.State)
+	return fmt.Sprintf("claim %v", c.State)
 }
 
 // doubt waits until our own wait has run out.
