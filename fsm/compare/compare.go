@@ -126,6 +126,42 @@ func (d *differ) machines(before, after *load.Machine) {
 			}
 		}
 	}
+	d.nevers(before, after)
+}
+
+// nevers compares the rules that the matrices keep.
+func (d *differ) nevers(before, after *load.Machine) {
+	was, is := map[string]bool{}, map[string]bool{}
+	for _, r := range before.Never {
+		was[spellNever(before, r)] = true
+	}
+	for _, r := range after.Never {
+		text := spellNever(after, r)
+		if is[text] = true; !was[text] {
+			d.add(r.Pos, false, "the rule is new: %s", text)
+		}
+	}
+	for _, r := range before.Never {
+		if text := spellNever(before, r); !is[text] {
+			d.add(load.Pos{}, false, "the rule is gone: %s", text)
+		}
+	}
+}
+
+func spellNever(m *load.Machine, r load.Never) string {
+	names := func(indexes []int, name func(int) string) string {
+		var all []string
+		for _, i := range indexes {
+			all = append(all, name(i))
+		}
+		return strings.Join(all, ", ")
+	}
+	state := func(i int) string { return m.States[i].Name }
+	text := "never from " + names(r.From, state) + " to " + names(r.To, state)
+	if len(r.Without) > 0 {
+		text += " without " + names(r.Without, func(i int) string { return m.Events[i].Name })
+	}
+	return text
 }
 
 func (d *differ) cells(where, before, after string, pos load.Pos) {

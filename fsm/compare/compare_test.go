@@ -78,6 +78,8 @@ func TestSets(t *testing.T) {
 			"door: cell AJAR push: was a move to SHUT, is duplicate now"},
 		{"marks", []string{door}, []string{strings.Replace(door, "AJAR: {code: 2, tags: [wide]", "AJAR: {code: 2, final: true", 1)},
 			"door: state AJAR: final was false, is true now\ndoor: state AJAR: tags were [wide], are [] now"},
+		{"rules", []string{door + "never:\n  - {from: wide, to: AJAR, without: pull, doc: d}\n"}, []string{door + "never:\n  - {from: SHUT, to: AJAR, without: pull, doc: d}\n"},
+			"door: the rule is new: never from SHUT to AJAR without pull\ndoor: the rule is gone: never from AJAR to AJAR without pull"},
 		{"answer", []string{light}, []string{strings.Replace(light, "then: {move: GO}", "then: {move: WAIT}", 1)},
 			"light: {red false}: was GO, is WAIT now"},
 		{"inputs", []string{light}, []string{strings.ReplaceAll(light, "red", "amber")},

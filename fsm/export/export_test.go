@@ -107,7 +107,7 @@ var beyond = []string{
 	"kind_not_first", "merge_key", "missing_cell", "missing_row", "move_to_self", "no_initial", "only_comments", "repeated_cell",
 	"repeated_code", "repeated_event", "repeated_event_code", "repeated_key", "repeated_row", "repeated_state", "tab_indent", "tag_is_method",
 	"tag_trap", "two_documents", "two_initial", "unknown_event", "unknown_row", "unknown_target", "wrong_name", "yaml_syntax", "yaml_tag",
-	"event_is_cell_word", "empty_cell", "never_broken", "never_broken_without", "never_unknown", "key_is_list", "deep_nesting",
+	"event_is_cell_word", "empty_cell", "colliding_by_case", "colliding_tags", "colliding_event_with_code", "never_broken", "never_broken_without", "never_unknown", "key_is_list", "deep_nesting",
 }
 
 // TestSchemaRefuses: of the bad specs, the schema refuses all that it can see.

@@ -56,27 +56,35 @@ func reservedParam(name string) bool {
 	return token.IsKeyword(name) || slices.Contains([]string{"decisions", "answers", "whys", "whyOf", "d", "int"}, name) || strings.HasPrefix(name, "bit")
 }
 
-// goNames finds names that would be the same in Go.
+// goNames finds names that would be the same in Go, or differ by case alone, which
+// nobody could read.
 type goNames struct {
 	r     *reader
-	taken map[string]string // Go name to what has it
+	taken map[string]goName // by lower case
 }
 
+// goName is a Go name with what has it.
+type goName struct{ name, owner string }
+
 func (r *reader) goNames(generated ...string) *goNames {
-	g := &goNames{r: r, taken: map[string]string{}}
+	g := &goNames{r: r, taken: map[string]goName{}}
 	for _, name := range generated {
-		g.taken[name] = "the generated code"
+		g.taken[strings.ToLower(name)] = goName{name, "the generated code"}
 	}
 	return g
 }
 
 // take claims the Go name of a spec name, or notes the collision.
-func (g *goNames) take(pos Pos, kind, name, goName string) {
-	if other, used := g.taken[goName]; used {
-		g.r.errs.Add(g.r.file, pos, "%s %s has the Go name %s, as has %s", kind, name, goName, other)
-		return
+func (g *goNames) take(pos Pos, kind, name, inGo string) {
+	other, used := g.taken[strings.ToLower(inGo)]
+	switch {
+	case !used:
+		g.taken[strings.ToLower(inGo)] = goName{inGo, kind + " " + name}
+	case other.name == inGo:
+		g.r.errs.Add(g.r.file, pos, "%s %s has the Go name %s, as has %s", kind, name, inGo, other.owner)
+	default:
+		g.r.errs.Add(g.r.file, pos, "%s %s has the Go name %s, which differs by case alone from %s of %s", kind, name, inGo, other.name, other.owner)
 	}
-	g.taken[goName] = kind + " " + name
 }
 
 // reservedPackage reports whether a spec cannot have name, as its package could not.

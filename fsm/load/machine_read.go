@@ -5,6 +5,7 @@ package load
 
 import (
 	"slices"
+	"strings"
 
 	"go.yaml.in/yaml/v3"
 
@@ -82,15 +83,15 @@ func (m *Machine) readTags(r *reader, goTags map[string]string, what string, n *
 			continue
 		}
 		name := GoName(tag)
-		switch other, used := goTags[name]; {
+		switch other, used := goTags[strings.ToLower(name)]; {
 		case slices.Contains(stateMethods, name):
 			r.errorf(t, "tag %s has the Go name %s, as has the generated code", tag, name)
 		case used && other != tag:
-			r.errorf(t, "tag %s has the Go name %s, as has tag %s", tag, name, other)
+			r.errorf(t, "tag %s has the Go name %s, as has tag %s, apart from case", tag, name, other)
 		case slices.Contains(tags, tag):
 			r.errorf(t, "%s: tag %s is given twice", what, tag)
 		default:
-			goTags[name] = tag
+			goTags[strings.ToLower(name)] = tag
 			tags = append(tags, tag)
 		}
 	}
