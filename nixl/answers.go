@@ -34,7 +34,7 @@ type answer struct{ post, status Status }
 // the peer after the error, in 20 of 20 runs. After CodeNotFound of a status,
 // the peer's metadata having gone away, the bytes go on as well.
 var answers = [...]answer{
-	CodeInProgress - CodeInProgress:   {StatusInProgress, StatusInProgress},
+	0:                                 {StatusInProgress, StatusInProgress}, // CodeInProgress
 	CodeInProgress - CodeSuccess:      {StatusDone, StatusDone},
 	CodeInProgress - CodeInvalidParam: {StatusFailed, StatusFailed},
 	CodeInProgress - CodeBackend:      {StatusFailed, StatusFailed},

@@ -4,6 +4,7 @@
 package nixl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/kvxfer/kvxfer/internal/nixlc"
@@ -66,7 +67,7 @@ func (a *Agent) prepare(p *Prepared, segments []Segment, b *Backend) (*Prepared,
 	}
 	var code nixlc.Code
 	p.handle, code = a.lib.api.PrepXferDlist(a.handle, remote, dram(segments), backend)
-	if err := check("prep_xfer_dlist", remote, code); err != nil {
+	if err := check("prep_xfer_dlist", cmp.Or(remote, a.name), code); err != nil {
 		return nil, err
 	}
 	p.lengths = make([]uint64, len(segments))

@@ -22,11 +22,8 @@ import "C"
 import "unsafe"
 
 func (l *library) PrepXferDlist(a Agent, peer string, list List, b Backend) (Prepared, Code) {
-	var name *C.char // NULL means our own memory
-	if peer != "" {
-		name = C.CString(peer)
-		defer C.free(unsafe.Pointer(name))
-	}
+	name := C.CString(peer)
+	defer C.free(unsafe.Pointer(name))
 	var p C.uintptr_t
 	rc := C.kvx_prepare(l.table, C.uintptr_t(a), name, C.int(list.Mem), descs(list.Descs),
 		C.size_t(len(list.Descs)), C.uintptr_t(b), &p)
