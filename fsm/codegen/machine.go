@@ -9,17 +9,8 @@ import (
 
 	"github.com/dave/jennifer/jen"
 
-	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/fsm/load"
 )
-
-// resultNames are the runtime's Go names of the results.
-var resultNames = map[fsm.Result]string{
-	fsm.Moved: "Moved", fsm.Duplicate: "Duplicate", fsm.Ignored: "Ignored", fsm.Rejected: "Rejected", fsm.Conflict: "Conflict",
-}
-
-// cellName is the constant of a result inside the table.
-func cellName(r fsm.Result) string { return "cell" + resultNames[r] }
 
 func (e *emitter) machine(m *load.Machine) {
 	e.machineDoc(m)
@@ -27,6 +18,7 @@ func (e *emitter) machine(m *load.Machine) {
 	e.enum(m.StateEnum())
 	e.predicates(m)
 	e.enum(m.EventEnum())
+	e.cells(m)
 	e.next(m)
 	e.refusals(m)
 	e.forms(m)
@@ -119,86 +111,6 @@ func (e *emitter) predicate(m *load.Machine, name, doc string, in func(load.Stat
 			jen.Const().Id("set").Uint64().Op("=").Add(set),
 			jen.Return(jen.Id("v").Op("<").Lit(64).Op("&&").Id("set").Op(">>").Parens(jen.Id("v").Op("&").Lit(63)).Op("&").Lit(1).Op("!=").Lit(0)))
 	}
-}
-
-// next emits the dense table and Next over it. Rows and columns are padded to
-// powers of two: one test covers both ranges, and masks cover the bounds.
-func (e *emitter) next(m *load.Machine) {
-	rows, rowShift := padded(m.StateEnum().MaxCode())
-	cols, colShift := padded(m.EventEnum().MaxCode())
-
-	e.comment("cell is one entry of the table: the state afterwards, and the result from bit 8 on.")
-	e.file.Type().Id("cell").Uint16()
-	e.file.Const().DefsFunc(func(g *jen.Group) {
-		for _, r := range []fsm.Result{fsm.Moved, fsm.Duplicate, fsm.Ignored, fsm.Rejected, fsm.Conflict} {
-			g.Id(cellName(r)).Op("=").Id("cell").Call(e.qual(resultNames[r])).Op("<<").Lit(8)
-		}
-	})
-
-	byState := map[int]int{}
-	for i, s := range m.States {
-		byState[s.Code] = i
-	}
-	byEvent := map[int]int{}
-	for j, ev := range m.Events {
-		byEvent[ev.Code] = j
-	}
-	e.comment("table is indexed by the codes of state and event, padded to powers of two; where there is no state or no event, it rejects.")
-	e.file.Var().Id("table").Op("=").Index(jen.Lit(rows)).Index(jen.Lit(cols)).Id("cell").ValuesFunc(func(g *jen.Group) {
-		for code := range rows {
-			i, known := byState[code]
-			key := jen.Lit(code)
-			if known {
-				key = jen.Id(m.States[i].Go)
-			}
-			g.Line().Add(key).Op(":").ValuesFunc(func(r *jen.Group) {
-				for ecode := range cols {
-					if j, event := byEvent[ecode]; known && event {
-						c := m.Cells[i][j]
-						r.Line().Id(m.Events[j].Go).Op(":").Id(cellName(c.Result)).Op("|").Id("cell").Call(jen.Id(m.States[c.To].Go))
-						continue
-					}
-					pad := r.Null()
-					if ecode%8 == 0 || byEventKnown(byEvent, ecode-1) && known {
-						pad.Line()
-					}
-					pad.Id(cellName(fsm.Rejected)).Op("|").Lit(code)
-				}
-				r.Line()
-			})
-		}
-		g.Line()
-	})
-
-	e.comment("Next returns the state after e in s and what e did; the state is s unless the result is moved. It is total: a state or an event that is not valid is rejected. It never allocates.")
-	mask := func(id string, size int) *jen.Statement {
-		if size >= 256 {
-			return jen.Id(id)
-		}
-		return jen.Id(id).Op("&").Lit(size - 1)
-	}
-	test := jen.Null()
-	switch {
-	case rowShift >= 8 && colShift >= 8:
-	case rowShift >= 8:
-		test = jen.Id("e").Op(">=").Lit(cols)
-	case colShift >= 8:
-		test = jen.Id("s").Op(">=").Lit(rows)
-	default:
-		test = jen.Id("uint8").Call(jen.Id("s")).Op(">>").Lit(rowShift).Op("|").Uint8().Call(jen.Id("e")).Op(">>").Lit(colShift).Op("!=").Lit(0)
-	}
-	e.file.Func().Id("Next").Params(jen.Id("s").Id("State"), jen.Id("e").Id("Event")).Params(jen.Id("State"), e.qual("Result")).BlockFunc(func(g *jen.Group) {
-		if rowShift < 8 || colShift < 8 {
-			g.If(test).Block(jen.Return(jen.Id("s"), e.qual("Rejected")))
-		}
-		g.Id("c").Op(":=").Id("table").Index(mask("s", rows)).Index(mask("e", cols))
-		g.Return(jen.Id("State").Call(jen.Id("c")), e.qual("Result").Call(jen.Id("c").Op(">>").Lit(8)))
-	})
-}
-
-func byEventKnown(byEvent map[int]int, code int) bool {
-	_, ok := byEvent[code]
-	return ok
 }
 
 // refusals emits one static error for each cell that refuses.

@@ -65,16 +65,7 @@ func runInit(cmd *cobra.Command, name string, standalone bool) error {
 	if err != nil {
 		return err
 	}
-	words := strings.NewReplacer(
-		"NAME", name,
-		"IMPORTPATH", importPath,
-		"GENERATE", generateLine(cmd, mod, standalone),
-		"MOVED", map[bool]string{false: "fsm.Moved", true: name + ".ResultMoved"}[standalone],
-		"REJECTED", map[bool]string{false: "fsm.Rejected", true: name + ".ResultRejected"}[standalone],
-		"DUPLICATE", map[bool]string{false: "fsm.Duplicate", true: name + ".ResultDuplicate"}[standalone],
-		"RESULT", map[bool]string{false: "fsm.Result", true: name + ".Result"}[standalone],
-		"FSMIMPORT", map[bool]string{false: "\t\"github.com/kvxfer/kvxfer/fsm\"\n", true: ""}[standalone],
-	)
+	words := initWords(name, importPath, generateLine(cmd, mod, standalone), standalone)
 	files := map[string]string{
 		"init/spec.yaml": filepath.Join(specDir, name+".yaml"),
 		"init/doc.txt":   filepath.Join(outDir, "doc.go"),
@@ -103,6 +94,17 @@ func runInit(cmd *cobra.Command, name string, standalone bool) error {
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "fsmgen: generated %d files; now: go test ./...\n", n)
 	return nil
+}
+
+// initWords are the words in capitals of the templates.
+func initWords(name, importPath, generate string, standalone bool) *strings.Replacer {
+	result, imports := "fsm.", "\t\"github.com/kvxfer/kvxfer/fsm\"\n"
+	if standalone {
+		result, imports = name+".Result", ""
+	}
+	return strings.NewReplacer("NAME", name, "IMPORTPATH", importPath, "GENERATE", generate, "FSMIMPORT", imports,
+		"MOVED", result+"Moved", "REJECTED", result+"Rejected", "DUPLICATE", result+"Duplicate",
+		"RESULT", strings.TrimSuffix(result, "Result")+"Result")
 }
 
 // generateLine is the command that a //go:generate line runs: the tool of the
