@@ -4,6 +4,8 @@
 package ownership
 
 import (
+	"slices"
+
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
 	"github.com/kvxfer/kvxfer/gen/operation"
@@ -23,21 +25,20 @@ func (n SessionName) validate() error {
 
 // admit takes a session in.
 func (c *core) admit(spec SessionSpec) error {
-	what := "session " + spec.Name.String()
 	if err := spec.Name.validate(); err != nil {
 		return err
 	}
 	switch {
 	case !spec.Side.IsValid():
-		return fail(KindInvalid, what, spec.Side.String())
+		return fail(KindInvalid, spec.Name.what(), spec.Side.String())
 	case spec.RequestTimeout < 0 || spec.Grace < 0:
-		return fail(KindInvalid, what, "a negative time limit")
+		return fail(KindInvalid, spec.Name.what(), "a negative time limit")
 	case c.fatal != nil:
-		return c.fatalError(what)
+		return c.fatalError(spec.Name.what())
 	case c.refusesSessions():
-		return fail(KindClosed, what, "admission is "+c.currentAdmission().String())
+		return fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
 	case c.passed(spec.Name.Request):
-		return fail(KindClosed, what, "its request is below the watermark")
+		return fail(KindClosed, spec.Name.what(), "its request is below the watermark")
 	}
 	r := c.requests[spec.Name.Request]
 	covered := r != nil && r.covers(spec.Name.Attempt)
@@ -48,9 +49,9 @@ func (c *core) admit(spec SessionSpec) error {
 	}
 	switch {
 	case c.counters.Sessions >= c.cfg.Sessions:
-		return fail(KindCapacity, what, "the table of sessions is full")
+		return fail(KindCapacity, spec.Name.what(), "the table of sessions is full")
 	case c.outbox.waiting >= c.cfg.Outbox:
-		return fail(KindCapacity, what, "the outbox is full")
+		return fail(KindCapacity, spec.Name.what(), "the outbox is full")
 	}
 	c.addSession(spec, covered)
 	return nil
@@ -92,7 +93,6 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 
 // addPiece takes a piece with its region in, whole or not at all.
 func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
-	what := "piece " + spec.Name.String()
 	s, err := c.ownedSession(spec.Name.Session)
 	if err != nil {
 		return nil, err
@@ -102,35 +102,35 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	}
 	for _, m := range spec.Cohort {
 		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
-			return nil, fail(KindStale, what, "its cohort names "+m.String()+", which is gone")
+			return nil, fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
 		}
 	}
 	g := c.regions[spec.Region]
 	switch {
 	case c.fatal != nil:
-		return nil, c.fatalError(what)
+		return nil, c.fatalError(spec.Name.what())
 	case c.refusesPiece(&spec):
-		return nil, fail(KindClosed, what, "admission is "+c.currentAdmission().String())
+		return nil, fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
 	case s.outcome != outcome.Active:
-		return nil, fail(KindClosed, what, "its session is "+s.outcome.String())
+		return nil, fail(KindClosed, spec.Name.what(), "its session is "+s.outcome.String())
 	case s.complete:
-		return nil, fail(KindClosed, what, "its session is complete")
+		return nil, fail(KindClosed, spec.Name.what(), "its session is complete")
 	case s.piece(spec.Name.Piece) != nil:
-		return nil, fail(KindReject, what, "the name is owned")
+		return nil, fail(KindReject, spec.Name.what(), "the name is owned")
 	case !g.registered:
-		return nil, fail(KindRefused, what, "region "+g.id+" is not registered")
+		return nil, fail(KindRefused, spec.Name.what(), "region "+g.id+" is not registered")
 	}
 	if err := g.mayHold(s.side); err != nil {
-		err.What = what
+		err.What = spec.Name.what()
 		return nil, err
 	}
 	switch {
 	case c.counters.Owners >= c.cfg.Owners:
-		return nil, fail(KindCapacity, what, "the table of owners is full")
+		return nil, fail(KindCapacity, spec.Name.what(), "the table of owners is full")
 	case c.outbox.waiting >= c.cfg.Outbox:
-		return nil, fail(KindCapacity, what, "the outbox is full")
+		return nil, fail(KindCapacity, spec.Name.what(), "the outbox is full")
 	case len(s.members)+len(spec.Cohort)+1 > maxMembers || len(s.pieces) >= maxMembers:
-		return nil, fail(KindCapacity, what, "its session is full")
+		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
 	}
 	return c.addOwner(s, g, &spec), nil
 }
@@ -197,6 +197,7 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 		total++
 	}
 	o.claims = make([]claimed, total)
+	s.members = slices.Grow(s.members, total)
 	if s.side == Send {
 		o.remote = make([]uint64, n)
 	}

@@ -46,14 +46,14 @@ const outsider = -1
 // is judged before a fence's stale (contract §11).
 func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 	stale := func(why string) (*owner, int, error) {
-		return nil, 0, fail(KindStale, "claim "+n.String(), why)
+		return nil, 0, fail(KindStale, n.what(), why)
 	}
 	s := c.owned(n.Piece.Session)
 	if s == nil {
 		return stale("its session is not owned")
 	}
 	if side != 0 && s.side != side {
-		return nil, 0, fail(KindInvalid, "claim "+n.String(), "is of a "+s.side.String()+" session")
+		return nil, 0, fail(KindInvalid, n.what(), "is of a "+s.side.String()+" session")
 	}
 	if n.Owner != c.cfg.Incarnation {
 		return stale("its owner is another incarnation of this endpoint")
@@ -82,7 +82,7 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 // foreign is evidence from outside of the cohort.
 func (c *core) foreign(o *owner, a Accessor) error {
 	c.conflict(o)
-	return fail(KindConflict, "piece "+o.pieceName().String(), "evidence of "+string(a)+", which is not in the cohort")
+	return fail(KindConflict, o.pieceName().what(), "evidence of "+string(a)+", which is not in the cohort")
 }
 
 // judged turns what a claim said of an event into the call's answer.
@@ -129,13 +129,13 @@ var reportEvents = [...]claim.Event{OK: claim.DoneOK, Failed: claim.DoneFailed, 
 func (c *core) report(e *evidence) error {
 	switch {
 	case !e.result.IsValid():
-		return fail(KindInvalid, "claim "+e.claim.String(), e.result.String())
+		return fail(KindInvalid, e.claim.what(), e.result.String())
 	case e.claim.Accessor == Local:
-		return fail(KindInvalid, "claim "+e.claim.String(), "a local claim has no reports")
+		return fail(KindInvalid, e.claim.what(), "a local claim has no reports")
 	}
 	if e.from.Accessor != e.claim.Accessor {
 		c.counters.Foreign++
-		return fail(KindReject, "claim "+e.claim.String(), "the report comes from "+string(e.from.Accessor))
+		return fail(KindReject, e.claim.what(), "the report comes from "+string(e.from.Accessor))
 	}
 	o, i, err := c.resolve(&e.claim, Receive)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *core) report(e *evidence) error {
 		return c.foreign(o, e.claim.Accessor)
 	}
 	if o.claims[i].fenced || o.member(i).peer.gone {
-		return fail(KindStale, "claim "+e.claim.String(), "its name has ended")
+		return fail(KindStale, e.claim.what(), "its name has ended")
 	}
 	return c.give(o, i, reportEvents[e.result])
 }
@@ -155,23 +155,22 @@ func (c *core) report(e *evidence) error {
 func (c *core) operation(e *evidence) error {
 	switch {
 	case !e.status.IsValid():
-		return fail(KindInvalid, "claim "+e.claim.String(), e.status.String())
+		return fail(KindInvalid, e.claim.what(), e.status.String())
 	case e.claim.Accessor == Local:
-		return fail(KindInvalid, "claim "+e.claim.String(), "a local claim has no operation")
+		return fail(KindInvalid, e.claim.what(), "a local claim has no operation")
 	}
 	o, i, err := c.resolve(&e.claim, Send)
 	if err != nil {
 		return err
 	}
 	asking := e.status == operation.StatusSubmitting
-	what := func() string { return "claim " + e.claim.String() }
 	switch {
 	case i != outsider && o.claims[i].fenced:
-		return fail(KindStale, what(), "its name has ended")
+		return fail(KindStale, e.claim.what(), "its name has ended")
 	case asking && c.fatal != nil:
-		return c.fatalError(what())
+		return c.fatalError(e.claim.what())
 	case asking && i == outsider:
-		return fail(KindReject, what(), "is not in the cohort")
+		return fail(KindReject, e.claim.what(), "is not in the cohort")
 	case i == outsider:
 		return c.foreign(o, e.claim.Accessor)
 	}
@@ -188,30 +187,29 @@ func (c *core) operation(e *evidence) error {
 	case operation.ActionIgnore:
 		c.counters.Ignored++
 	case operation.ActionStale:
-		return fail(KindStale, what(), "its operation is no longer retained")
+		return fail(KindStale, e.claim.what(), "its operation is no longer retained")
 	case operation.ActionClosed:
-		return fail(KindClosed, what(), "the outcome is "+o.outcome.String())
+		return fail(KindClosed, e.claim.what(), "the outcome is "+o.outcome.String())
 	case operation.ActionConflict:
 		c.conflict(o)
-		return fail(KindConflict, what(), e.status.String()+" while "+cl.state.String())
+		return fail(KindConflict, e.claim.what(), e.status.String()+" while "+cl.state.String())
 	default:
-		return fail(KindReject, what(), e.status.String()+" while "+cl.state.String())
+		return fail(KindReject, e.claim.what(), e.status.String()+" while "+cl.state.String())
 	}
 	return nil
 }
 
 // local is what happened to a piece's own scatter or gather (contract §4).
 func (c *core) local(e *evidence) error {
-	what := func() string { return "claim " + e.claim.String() }
 	if !e.local.IsValid() {
-		return fail(KindInvalid, what(), e.local.String())
+		return fail(KindInvalid, e.claim.what(), e.local.String())
 	}
 	if e.claim.Accessor != Local {
-		return fail(KindInvalid, what(), "is not of the local accessor")
+		return fail(KindInvalid, e.claim.what(), "is not of the local accessor")
 	}
 	if s := c.owned(e.claim.Piece.Session); s != nil {
 		if o := s.piece(e.claim.Piece.Piece); o != nil && !o.hasLocal {
-			return fail(KindInvalid, what(), "the piece has no local claim")
+			return fail(KindInvalid, e.claim.what(), "the piece has no local claim")
 		}
 	}
 	o, i, err := c.resolve(&e.claim, 0)
@@ -220,15 +218,15 @@ func (c *core) local(e *evidence) error {
 	}
 	cl := &o.claims[i]
 	if cl.fenced {
-		return fail(KindStale, what(), "its name has ended")
+		return fail(KindStale, e.claim.what(), "its name has ended")
 	}
 	switch e.local {
 	case LocalStart:
 		if c.fatal != nil {
-			return c.fatalError(what())
+			return c.fatalError(e.claim.what())
 		}
 		if cl.state == claim.Unpublished && !o.localMayStart() {
-			return fail(KindReject, what(), "may not start: gate "+o.gate.String()+", outcome "+o.outcome.String())
+			return fail(KindReject, e.claim.what(), "may not start: gate "+o.gate.String()+", outcome "+o.outcome.String())
 		}
 		return c.give(o, i, claim.Publish)
 	case LocalDoubt:
@@ -252,13 +250,13 @@ func (o *owner) localMayStart() bool {
 // ack is a SESSION_QUIESCED of a peer (contract §8).
 func (c *core) ack(e *evidence) error {
 	if e.from.Accessor == "" || e.from.Accessor == Local {
-		return fail(KindInvalid, "session "+e.session.String(), "an acknowledgement needs an accessor")
+		return fail(KindInvalid, e.session.what(), "an acknowledgement needs an accessor")
 	}
 	s, err := c.ownedSession(e.session)
 	if err != nil {
 		return err
 	}
-	what := "session " + e.session.String()
+	what := e.session.what()
 	if s.side != Receive {
 		return fail(KindInvalid, what, "is of the send side")
 	}

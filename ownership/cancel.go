@@ -36,7 +36,7 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 }
 
 func (spec *CancelSpec) validate() error {
-	bad := func(why string) error { return fail(KindInvalid, "session "+spec.Session.String(), why) }
+	bad := func(why string) error { return fail(KindInvalid, spec.Session.what(), why) }
 	switch {
 	case spec.Session.Request.Endpoint == "":
 		return bad("its request has no endpoint")
@@ -82,7 +82,7 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, error) {
 	if r := c.requests[name.Request]; r == nil || r.tombstone.from == 0 {
 		if c.counters.Tombstones >= c.cfg.Tombstones {
-			return CancelResult{}, fail(KindCapacity, "session "+name.String(), "the table of tombstones is full")
+			return CancelResult{}, fail(KindCapacity, name.what(), "the table of tombstones is full")
 		}
 		t := tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
@@ -107,7 +107,7 @@ func (c *core) failSession(name SessionName, reason Cause) error {
 		return err
 	}
 	if reason == "" {
-		return fail(KindInvalid, "session "+name.String(), "fails without a reason")
+		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
 	c.endSession(s, outcome.Fail, reason, FromLocal)
 	return nil
@@ -120,7 +120,7 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 		return err
 	}
 	if reason == "" {
-		return fail(KindInvalid, "piece "+name.String(), "fails without a reason")
+		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
 	c.failOwner(o, reason)
 	return nil
@@ -135,9 +135,9 @@ func (c *core) complete(name SessionName) error {
 	case s.outcome != outcome.Active || s.complete:
 		return nil
 	case len(s.pieces) == 0:
-		return fail(KindReject, "session "+name.String(), "has no piece")
+		return fail(KindReject, name.what(), "has no piece")
 	case s.open > 0:
-		return fail(KindReject, "session "+name.String(), "has a piece whose gate is OPEN")
+		return fail(KindReject, name.what(), "has a piece whose gate is OPEN")
 	}
 	s.complete = true
 	c.touchSession(s)

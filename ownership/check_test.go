@@ -125,19 +125,27 @@ func (c *core) checkDeadline(s *session) error {
 
 func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 	t.Helper()
+	known, lonely := 0, 0
 	for a, list := range c.peers {
 		for _, p := range list {
+			known++
+			if len(p.sessions) == 0 {
+				lonely++
+			}
 			dead := 0
 			for _, s := range p.sessions {
 				if s.closed {
 					dead++
 				}
 			}
-			if p.accessor != a || p.doubts != doubts[p] || p.dead != dead || len(p.sessions) == dead {
+			if p.accessor != a || p.doubts != doubts[p] || p.dead != dead || dead > 0 && len(p.sessions) == dead {
 				t.Fatalf("peer %v of %s: doubts %d of %d, dead %d of %d, sessions %d", p.member(), a, p.doubts, doubts[p], p.dead, dead, len(p.sessions))
 			}
 			delete(doubts, p)
 		}
+	}
+	if known != c.known || lonely != c.lonely {
+		t.Fatalf("peers %d of %d, lonely %d of %d", c.known, known, c.lonely, lonely)
 	}
 	if len(doubts) > 0 {
 		t.Fatalf("%d accessors in doubt cannot be found", len(doubts))

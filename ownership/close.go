@@ -17,18 +17,17 @@ func (c *core) close(name SessionName) error {
 		return err
 	}
 	s := c.owned(name)
-	what := "session " + name.String()
 	switch {
 	case s == nil && c.wasClosed(name):
 		return nil
 	case s == nil:
-		return fail(KindStale, what, "is not owned")
+		return fail(KindStale, name.what(), "is not owned")
 	case c.fatal != nil:
-		return c.fatalError(what)
+		return c.fatalError(name.what())
 	case s.outcome == outcome.Active:
-		return &Error{Kind: KindRefused, What: what, Why: "its outcome is ACTIVE", Retained: s.retained(nil)}
+		return &Error{Kind: KindRefused, What: name.what(), Why: "its outcome is ACTIVE", Retained: s.retained(nil)}
 	case s.unsettled > 0:
-		return &Error{Kind: KindRefused, What: what, Why: "is not drained", Retained: s.retained(nil)}
+		return &Error{Kind: KindRefused, What: name.what(), Why: "is not drained", Retained: s.retained(nil)}
 	}
 	c.release(s)
 	return nil
@@ -52,7 +51,7 @@ func (c *core) release(s *session) {
 		o.region.release(o)
 		c.counters.Released++
 		c.counters.Owners--
-		c.log.add(&Released{c.log.stamp(c.now), o.pieceName(), o.region.id})
+		c.log.pieceReleased(c.now, o)
 	}
 	s.closed = true
 	c.deadlines.clear(s)
@@ -63,7 +62,7 @@ func (c *core) release(s *session) {
 	if c.passed(s.name.Request) && !r.holds() {
 		delete(c.requests, s.name.Request)
 	}
-	c.log.add(&SessionClosed{c.log.stamp(c.now), s.name})
+	c.log.sessionClosed(c.now, s.name)
 }
 
 // stop shuts the registry down, or says what it must keep (contract §7).

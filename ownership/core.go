@@ -29,6 +29,8 @@ type core struct {
 	endpoints map[string]*endpoint // creators of requests
 	regions   map[string]*region
 	peers     map[Accessor][]*peer
+	lonely    int // peers that no owned session names
+	known     int // peers
 	deadlines deadlines
 	outbox    outbox
 	kept      keptRequests
@@ -46,6 +48,7 @@ type core struct {
 	unsettledOwners int
 	touchedOwners   []*owner
 	touchedSessions []*session
+	scratch         []*owner // of together
 }
 
 func (c *core) init(cfg Config) {
@@ -106,7 +109,7 @@ func (c *core) ownedSession(name SessionName) (*session, error) {
 	if s := c.owned(name); s != nil {
 		return s, nil
 	}
-	return nil, fail(KindStale, "session "+name.String(), "is not owned")
+	return nil, fail(KindStale, name.what(), "is not owned")
 }
 
 // ownedPiece finds the owner of that name.
@@ -118,7 +121,7 @@ func (c *core) ownedPiece(name PieceName) (*owner, error) {
 	if o := s.piece(name.Piece); o != nil {
 		return o, nil
 	}
-	return nil, fail(KindStale, "piece "+name.String(), "is not owned")
+	return nil, fail(KindStale, name.what(), "is not owned")
 }
 
 func (c *core) touch(o *owner) {
@@ -174,7 +177,7 @@ func (c *core) settle(s *session) {
 	c.drain(s, was)
 	switch {
 	case s.settled && !was:
-		c.log.add(&SessionSettled{c.log.stamp(c.now), s.name})
+		c.log.sessionSettled(c.now, s.name)
 	case was && !s.settled:
 		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
 		c.takeBack(s)

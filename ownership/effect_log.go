@@ -8,6 +8,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 )
 
 // effectLog collects the effects of one call. The frequent ones come out of
@@ -16,9 +17,15 @@ type effectLog struct {
 	seq     uint64
 	pending []Effect // scratch of the call that runs
 
-	lists  slab[Effect]
-	claims slab[ClaimMoved]
-	gates  slab[GateMoved]
+	lists    slab[Effect]
+	claims   slab[ClaimMoved]
+	gates    slab[GateMoved]
+	ended    slab[SessionEnded]
+	answered slab[PieceEnded]
+	settled  slab[SessionSettled]
+	closed   slab[SessionClosed]
+	released slab[Released]
+	queued   slab[Queued]
 }
 
 func (l *effectLog) stamp(at time.Duration) Stamp {
@@ -29,15 +36,54 @@ func (l *effectLog) stamp(at time.Duration) Stamp {
 func (l *effectLog) add(e Effect) { l.pending = append(l.pending, e) }
 
 func (l *effectLog) claimMoved(at time.Duration, name ClaimName, e claim.Event, from, to claim.State) {
-	m := &l.claims.take(1)[0]
+	m := l.claims.one()
 	*m = ClaimMoved{l.stamp(at), name, e, from, to}
 	l.add(m)
 }
 
 func (l *effectLog) gateMoved(at time.Duration, name PieceName, from, to gate.State) {
-	m := &l.gates.take(1)[0]
+	m := l.gates.one()
 	*m = GateMoved{l.stamp(at), name, from, to}
 	l.add(m)
+}
+
+func (l *effectLog) sessionEnded(at time.Duration, s *session) {
+	e := l.ended.one()
+	*e = SessionEnded{l.stamp(at), s.name, s.outcome, s.cause, s.origin}
+	l.add(e)
+}
+
+func (l *effectLog) pieceEnded(at time.Duration, o *owner) {
+	e := l.answered.one()
+	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: o.outcome}
+	if o.outcome != outcome.Succeeded {
+		e.Cause, e.Origin = o.session.cause, o.session.origin
+	}
+	l.add(e)
+}
+
+func (l *effectLog) sessionSettled(at time.Duration, name SessionName) {
+	e := l.settled.one()
+	*e = SessionSettled{l.stamp(at), name}
+	l.add(e)
+}
+
+func (l *effectLog) sessionClosed(at time.Duration, name SessionName) {
+	e := l.closed.one()
+	*e = SessionClosed{l.stamp(at), name}
+	l.add(e)
+}
+
+func (l *effectLog) pieceReleased(at time.Duration, o *owner) {
+	e := l.released.one()
+	*e = Released{l.stamp(at), o.pieceName(), o.region.id}
+	l.add(e)
+}
+
+func (l *effectLog) messageQueued(at time.Duration, out Outgoing) {
+	e := l.queued.one()
+	*e = Queued{l.stamp(at), out}
+	l.add(e)
 }
 
 // take returns what was collected, in a slice of the caller's own.
@@ -56,6 +102,8 @@ func (l *effectLog) take() Effects {
 const slabSize = 64
 
 type slab[T any] struct{ free []T }
+
+func (s *slab[T]) one() *T { return &s.take(1)[0] }
 
 func (s *slab[T]) take(n int) []T {
 	if len(s.free) < n {

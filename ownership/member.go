@@ -65,9 +65,13 @@ func (c *core) join(s *session, a Accessor, i Incarnation) int {
 		}
 	}
 	p := c.knownPeer(a, i)
-	if p == nil {
+	switch {
+	case p == nil:
 		p = &peer{accessor: a, incarnation: i}
 		c.peers[a] = append(c.peers[a], p)
+		c.known++
+	case len(p.sessions) == 0:
+		c.lonely--
 	}
 	p.sessions = append(p.sessions, s)
 	s.members = append(s.members, member{peer: p})
@@ -86,16 +90,29 @@ func (c *core) leave(s *session) {
 		p.sessions = slices.DeleteFunc(p.sessions, func(s *session) bool { return s.closed })
 		p.dead = 0
 		if len(p.sessions) == 0 {
-			c.forget(p)
+			c.lonely++
 		}
+	}
+	if c.lonely > maxLonely && 2*c.lonely > c.known {
+		c.forgetLonely()
 	}
 }
 
-func (c *core) forget(p *peer) {
-	list := slices.DeleteFunc(c.peers[p.accessor], func(q *peer) bool { return q == p })
-	if len(list) == 0 {
-		delete(c.peers, p.accessor)
-		return
+// maxLonely is how many peers without a session are remembered whatever else is
+// known: most come back soon.
+const maxLonely = 64
+
+// forgetLonely drops the peers that no owned session names. Half of all are
+// when it runs, so that it costs each session a constant.
+func (c *core) forgetLonely() {
+	for a, list := range c.peers {
+		list = slices.DeleteFunc(list, func(p *peer) bool { return len(p.sessions) == 0 })
+		if len(list) == 0 {
+			delete(c.peers, a)
+		} else {
+			c.peers[a] = list
+		}
 	}
-	c.peers[p.accessor] = list
+	c.known -= c.lonely
+	c.lonely = 0
 }

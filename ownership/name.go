@@ -69,6 +69,9 @@ func (s SessionName) String() string {
 	return s.Request.String() + "@" + strconv.FormatUint(uint64(s.Attempt), 10)
 }
 
+// what names the session in an error.
+func (s SessionName) what() string { return "session " + s.String() }
+
 // ParseSessionName reads what String wrote.
 func ParseSessionName(text string) (SessionName, error) {
 	bad := func(what string) (SessionName, error) {
@@ -99,6 +102,9 @@ type PieceName struct {
 // String returns "endpoint/number@attempt:piece".
 func (p PieceName) String() string { return p.Session.String() + ":" + p.Piece }
 
+// what names the piece in an error.
+func (p PieceName) what() string { return "piece " + p.String() }
+
 // ClaimName is the whole name that evidence carries (contract §3). Evidence
 // under a name that is not the current one is stale.
 type ClaimName struct {
@@ -116,6 +122,9 @@ type ClaimName struct {
 func (c ClaimName) String() string {
 	return c.Piece.String() + " of " + string(c.Accessor) + " #" + strconv.FormatUint(c.Sequence, 10)
 }
+
+// what names the claim in an error.
+func (c *ClaimName) what() string { return "claim " + c.String() }
 
 // Member is an accessor in one of its lives.
 type Member struct {

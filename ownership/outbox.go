@@ -86,7 +86,7 @@ func (b *outbox) head(to Accessor) *node {
 // queue puts a message into the outbox.
 func (c *core) queue(to Member, side Side, m Message) {
 	n := c.outbox.put(&to, side, m)
-	c.log.add(&Queued{c.log.stamp(c.now), n.out})
+	c.log.messageQueued(c.now, n.out)
 }
 
 // unqueue takes a message out unsent.

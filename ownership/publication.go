@@ -17,7 +17,7 @@ func (c *core) together(names []PieceName) ([]*owner, error) {
 	if len(names) == 0 {
 		return nil, fail(KindInvalid, "piece", "the list is empty")
 	}
-	owners := make([]*owner, 0, len(names))
+	owners := c.scratch[:0]
 	for _, n := range names {
 		o, err := c.ownedPiece(n)
 		if err != nil {
@@ -25,6 +25,7 @@ func (c *core) together(names []PieceName) ([]*owner, error) {
 		}
 		owners = append(owners, o)
 	}
+	c.scratch = owners
 	if len(owners) == 1 {
 		return owners, nil
 	}
@@ -32,9 +33,9 @@ func (c *core) together(names []PieceName) ([]*owner, error) {
 	for i, o := range owners {
 		switch {
 		case o.session != owners[0].session:
-			return nil, fail(KindInvalid, "piece "+names[i].String(), "is of another session than "+names[0].String())
+			return nil, fail(KindInvalid, names[i].what(), "is of another session than "+names[0].String())
 		case seen[o]:
-			return nil, fail(KindInvalid, "piece "+names[i].String(), "is given twice")
+			return nil, fail(KindInvalid, names[i].what(), "is given twice")
 		}
 		seen[o] = true
 	}
@@ -50,18 +51,18 @@ func (c *core) seal(names []PieceName) error {
 	s := owners[0].session
 	switch {
 	case c.fatal != nil:
-		return c.fatalError("piece " + names[0].String())
+		return c.fatalError(names[0].what())
 	case s.outcome != outcome.Active:
-		return fail(KindClosed, "session "+s.name.String(), "is "+s.outcome.String())
+		return fail(KindClosed, s.name.what(), "is "+s.outcome.String())
 	case s.complete:
-		return fail(KindClosed, "session "+s.name.String(), "is complete")
+		return fail(KindClosed, s.name.what(), "is complete")
 	}
 	for _, o := range owners {
 		if err := o.gateAccepts(gate.Seal); err != nil {
 			return err
 		}
 		if l := o.localClaim(); l != nil && s.side == Send && l.state != claim.Drained {
-			return fail(KindReject, "piece "+o.pieceName().String(), "its gather is "+l.state.String()+", not DRAINED")
+			return fail(KindReject, o.pieceName().what(), "its gather is "+l.state.String()+", not DRAINED")
 		}
 	}
 	for _, o := range owners {
@@ -104,10 +105,10 @@ func (c *core) failSend(name PieceName, published []Accessor) error {
 	for _, a := range published {
 		i := o.find(a)
 		if i < 0 || i >= o.size() {
-			return fail(KindInvalid, "piece "+name.String(), "published names "+string(a)+", which is not in the cohort")
+			return fail(KindInvalid, name.what(), "published names "+string(a)+", which is not in the cohort")
 		}
 		if exposed[i] {
-			return fail(KindInvalid, "piece "+name.String(), "published names "+string(a)+" twice")
+			return fail(KindInvalid, name.what(), "published names "+string(a)+" twice")
 		}
 		exposed[i] = true
 	}
@@ -154,7 +155,7 @@ func (c *core) failOwner(o *owner, cause Cause) {
 // gateAccepts returns the refusal of an action by the gate, nil if it accepts it.
 func (o *owner) gateAccepts(e gate.Event) error {
 	if err := gate.Refusal(o.gate, e); err != nil {
-		return &Error{Kind: KindReject, What: "piece " + o.pieceName().String(), Err: err}
+		return &Error{Kind: KindReject, What: o.pieceName().what(), Err: err}
 	}
 	return nil
 }

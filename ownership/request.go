@@ -13,7 +13,8 @@ import (
 // outcomes, and what was cancelled before it was admitted. It is kept until the
 // watermark of its creator passes it (contract §5, §7).
 type request struct {
-	attempts  []attempt // ascending
+	attempts  []attempt  // ascending
+	single    [1]attempt // room for the first one
 	tombstone tombstone
 }
 
@@ -70,7 +71,7 @@ func (r *request) put(a attempt) {
 
 // mayAdmit judges the name of a new session against the earlier attempts.
 func (r *request) mayAdmit(name SessionName, covered bool) error {
-	what := "session " + name.String()
+	what := name.what()
 	a := r.find(name.Attempt)
 	switch {
 	case a != nil && a.session != nil:
@@ -112,6 +113,7 @@ func (c *core) request(id RequestID) *request {
 		return r
 	}
 	r := &request{}
+	r.attempts = r.single[:0]
 	c.requests[id] = r
 	c.endpoint(id.Endpoint).ids.push(id.Number)
 	return r

@@ -35,6 +35,7 @@ type session struct {
 	deadline deadline
 
 	pieces  []*owner
+	single  [1]*owner         // room for the first piece
 	byName  map[string]*owner // only with many pieces
 	members []member
 
@@ -60,6 +61,9 @@ func (s *session) piece(name string) *owner {
 }
 
 func (s *session) add(o *owner) {
+	if s.pieces == nil {
+		s.pieces = s.single[:0]
+	}
 	s.pieces = append(s.pieces, o)
 	switch {
 	case s.byName != nil:
@@ -118,23 +122,18 @@ func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origi
 		}
 		c.abort(o)
 	}
-	c.log.add(&SessionEnded{c.log.stamp(c.now), s.name, s.outcome, s.cause, s.origin})
+	c.log.sessionEnded(c.now, s)
 }
 
 // endPiece gives a piece its answer. Cause and origin are the session's: a
 // piece that fails fails its session.
 func (c *core) endPiece(o *owner, e outcome.Event) {
 	o.outcome, _ = answerOf(o.outcome, e)
-	s := o.session
 	if e == outcome.Succeed {
-		s.succeeded++
+		o.session.succeeded++
 	}
 	c.touch(o)
-	ended := &PieceEnded{Stamp: c.log.stamp(c.now), Piece: o.pieceName(), Outcome: o.outcome}
-	if e != outcome.Succeed {
-		ended.Cause, ended.Origin = s.cause, s.origin
-	}
-	c.log.add(ended)
+	c.log.pieceEnded(c.now, o)
 }
 
 // succeedIfDone commits the session's success (contract §5).

@@ -169,7 +169,7 @@ func (c *core) answerOlder(name SessionName) {
 
 // requested is a REQUEST_DATA that has arrived.
 func (c *core) requested(name SessionName, from Member) error {
-	what := "session " + name.String()
+	what := name.what()
 	if err := name.validate(); err != nil {
 		return err
 	}
