@@ -50,15 +50,18 @@ func projectFolder() string {
 	}
 }
 
-// libraryFailure says in one line why a library cannot be used.
+// libraryFailure says in one line why no library can be used: what was wrong
+// with the one that the user named or that was found, or that there is none.
 func libraryFailure(err error) error {
 	var none *nixl.NotFoundError
-	if errors.As(err, &none) && len(none.Attempts) > 0 {
-		err = none.Attempts[0].Reason
-		if libraryNamed("") || len(none.Attempts) == 1 {
-			return envf(getNIXL, "nixl: %s: %w", none.Attempts[0].Place, err)
-		}
-		return envf(getNIXL, "nixl: no %s in %d places", nixl.LibraryName, len(none.Attempts))
+	if !errors.As(err, &none) {
+		return envf(getNIXL, "%w", err)
 	}
-	return envf(getNIXL, "%w", err)
+	for _, at := range none.Attempts {
+		found := at.Path != "" && at.Path != nixl.LibraryName // the loader's own search always has a name
+		if found || len(none.Attempts) == 1 {
+			return envf(getNIXL, "nixl: %s: %w", at.Place, at.Reason)
+		}
+	}
+	return envf(getNIXL, "nixl: no %s in %d places", nixl.LibraryName, len(none.Attempts))
 }

@@ -8,8 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/internal/proc"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/wire"
 )
 
 // peer is the receiver as the first process sees it: its events go to the
@@ -64,6 +68,32 @@ func (p *peer) fail(err error) {
 	defer p.mu.Unlock()
 	if p.err == nil {
 		p.err = err
+	}
+}
+
+// endTime is how much later than its stream the receiver's pipe may end.
+const endTime = time.Second
+
+// over reports whether the receiver's end explains err: an end of the process
+// and an end of its stream may be seen in either order.
+func (p *peer) over(err error) bool {
+	if errors.Is(err, wire.ErrVersion) || errors.Is(err, backend.ErrMetadata) {
+		return false // the receiver may have ended because of it
+	}
+	wait := time.Duration(0)
+	if errors.Is(err, transfer.ErrHandshake) {
+		wait = endTime
+	}
+	select {
+	case <-p.ended:
+		return true
+	case <-time.After(wait):
+	}
+	select { // with no time to wait either may be taken
+	case <-p.ended:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -110,7 +110,7 @@ func (s *sender) attach(ctx context.Context) error {
 	if err == nil {
 		_, err = s.peer.next(ctx, func(r reply) bool { return r.Ready != nil })
 	}
-	if err != nil && ctx.Err() == nil && watched.Err() != nil { // the receiver's end is the cause
+	if err != nil && ctx.Err() == nil && s.peer.over(err) { // the receiver's end is the cause
 		return s.peer.failure(ctx, "before it was ready")
 	}
 	return err
