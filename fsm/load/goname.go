@@ -12,7 +12,7 @@ import (
 
 // initialisms keep their capitals in Go names.
 var initialisms = map[string]bool{
-	"ack": false, "api": true, "cpu": true, "dma": true, "gpu": true, "http": true, "id": true,
+	"api": true, "cpu": true, "dma": true, "gpu": true, "http": true, "id": true,
 	"io": true, "ip": true, "ok": true, "rdma": true, "rpc": true, "tcp": true, "udp": true, "url": true, "uuid": true,
 }
 
