@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"github.com/kvxfer/kvxfer/fsm"
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+)
+
+var reportEvents = [...]claim.Event{OK: claim.DoneOK, Failed: claim.DoneFailed, InDoubt: claim.Doubt, FailedQuiesced: claim.Settle}
+
+// report is a RESULT of a peer.
+func (c *core) report(e *evidence) error {
+	switch {
+	case !e.result.IsValid():
+		return fail(KindInvalid, e.claim.what(), e.result.String())
+	case e.claim.Accessor == Local:
+		return fail(KindInvalid, e.claim.what(), "a local claim has no reports")
+	}
+	if e.from.Accessor != e.claim.Accessor {
+		c.counters.Foreign++
+		return fail(KindReject, e.claim.what(), "the report comes from "+string(e.from.Accessor))
+	}
+	o, i, err := c.resolve(&e.claim, Receive)
+	if err != nil {
+		return err
+	}
+	if i == outsider {
+		return c.foreign(o, e.claim.Accessor)
+	}
+	if o.claims[i].fenced || o.member(i).peer.gone {
+		return fail(KindStale, e.claim.what(), "its name has ended")
+	}
+	return c.give(o, i, reportEvents[e.result])
+}
+
+// ack is a SESSION_QUIESCED of a peer (contract §8).
+func (c *core) ack(e *evidence) error {
+	if e.from.Accessor == "" || e.from.Accessor == Local {
+		return fail(KindInvalid, e.session.what(), "an acknowledgement needs an accessor")
+	}
+	s, err := c.ownedSession(e.session)
+	if err != nil {
+		return err
+	}
+	what := e.session.what()
+	if s.side != Receive {
+		return fail(KindInvalid, what, "is of the send side")
+	}
+	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
+		return fail(KindStale, what, e.from.String()+" is gone")
+	}
+	if len(s.pieces) == 0 {
+		c.counters.Ignored++
+		return nil
+	}
+	k, named := s.memberOf(e.from)
+	if !named {
+		for _, o := range s.pieces {
+			c.conflict(o)
+		}
+		return fail(KindConflict, what, "acknowledged by "+e.from.String()+", which is in no cohort")
+	}
+	switch {
+	case k < 0:
+		return fail(KindStale, what, e.from.String()+" is another incarnation than the cohort's")
+	case s.outcome == outcome.Active:
+		c.counters.Ignored++
+		return nil
+	case s.members[k].unfenced == 0:
+		return fail(KindStale, what, "every name of "+e.from.String()+" has ended")
+	}
+	return c.acknowledge(s, k)
+}
+
+// memberOf returns the member's index, -1 where the session names only other
+// lives of the accessor, and whether it names the accessor at all.
+func (s *session) memberOf(m Member) (k int, named bool) {
+	for k := range s.members {
+		if p := s.members[k].peer; p.accessor == m.Accessor {
+			if p.incarnation == m.Incarnation {
+				return k, true
+			}
+			named = true
+		}
+	}
+	return -1, named
+}
+
+// acknowledge offers acked to the member's claims whose gate is not PUBLISHING.
+func (c *core) acknowledge(s *session, k int) error {
+	for _, o := range s.pieces {
+		for i := range o.cohort() {
+			if cl := &o.claims[i]; int(cl.member) != k || cl.fenced {
+				continue
+			}
+			if o.gate == gate.Publishing {
+				c.counters.Ignored++
+				continue
+			}
+			if c.offer(o, i, claim.Acked) == fsm.Moved {
+				c.react(o)
+			}
+		}
+	}
+	return nil
+}
