@@ -85,7 +85,10 @@ func padding(r *jen.Group, state int, newLine bool) {
 	if newLine {
 		cell.Line()
 	}
-	cell.Id(cellName(fsm.Rejected)).Op("|").Lit(state)
+	cell.Id(cellName(fsm.Rejected))
+	if state != 0 {
+		cell.Op("|").Lit(state)
+	}
 }
 
 // next emits the step: one test covers both ranges, and masks cover the bounds.

@@ -236,8 +236,8 @@ const (
 // state or no event, it rejects.
 var table = [8][16]cell{
 	0: {
-		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
-		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
+		cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected,
+		cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected,
 	},
 	Unpublished: {
 		cellRejected | 1,

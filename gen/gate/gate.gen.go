@@ -193,7 +193,7 @@ const (
 // state or no event, it rejects.
 var table = [8][8]cell{
 	0: {
-		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
+		cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected, cellRejected,
 	},
 	Open: {
 		cellRejected | 1,

@@ -188,7 +188,7 @@ const (
 // state or no event, it rejects.
 var table = [8][4]cell{
 	0: {
-		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
+		cellRejected, cellRejected, cellRejected, cellRejected,
 	},
 	Active: {
 		cellRejected | 1,

@@ -172,7 +172,7 @@ const (
 // state or no event, it rejects.
 var table = [4][4]cell{
 	0: {
-		cellRejected | 0, cellRejected | 0, cellRejected | 0, cellRejected | 0,
+		cellRejected, cellRejected, cellRejected, cellRejected,
 	},
 	None: {
 		cellRejected | 1,
