@@ -85,11 +85,16 @@ type Var struct {
 	Machine *Machine  // the state of this machine; nil for plain variables
 	Set     bool      // declared as a set of Over
 	Hidden  bool      // known to the outside world alone
+	Output  bool      // kept for the caller; the system itself need not read it
 	InitAny bool      // every value may be the first
 	Init    int
 	Doc     string
 	Used    bool // read somewhere
 }
+
+// Tracked reports whether the variable can make a difference: nothing reads what is
+// only kept for the caller, so that it is no part of the states to explore.
+func (v *Var) Tracked() bool { return v.Used || !v.Output }
 
 // Local is a parameter, the variable of a quantifier or loop, or a result.
 type Local struct {
@@ -106,7 +111,7 @@ type Def struct {
 	Doc     string
 	Used    bool
 	Hidden  bool // reads a hidden variable
-	UsesOld bool
+	UsesOld bool // reads the state before a step
 }
 
 // Proc is a named list of statements with parameters.

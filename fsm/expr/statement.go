@@ -53,7 +53,12 @@ func (t *typer) stmt(s ast.Stmt, sc *Scope) (st *Stmt, local *Local) {
 func (t *typer) target(e ast.Expr, sc *Scope) *Node {
 	free := *sc
 	free.Hidden = true
+	v := assigned(e, sc)
+	used := v != nil && v.Used
 	n := t.expr(e, nil, &free)
+	if v != nil {
+		v.Used = used // to write a variable is not to read it
+	}
 	if n == nil {
 		return nil
 	}
@@ -66,6 +71,17 @@ func (t *typer) target(e ast.Expr, sc *Scope) *Node {
 		return nil
 	}
 	return n
+}
+
+// assigned finds the variable that an assignment is about.
+func assigned(e ast.Expr, sc *Scope) *Var {
+	if idx, ok := e.(*ast.IndexExpr); ok {
+		e = idx.X
+	}
+	if id, ok := e.(*ast.Ident); ok {
+		return sc.Vars[id.Name]
+	}
+	return nil
 }
 
 func (t *typer) assign(lhs, rhs ast.Expr, sc *Scope) *Stmt {

@@ -175,6 +175,10 @@ func (t *typer) useDef(e ast.Expr, name string, args []ast.Expr, old bool, sc *S
 		t.errorf(e, "%s reads a hidden variable: only assume, world, properties and environment actions may", name)
 		return nil
 	}
+	if d.UsesOld && (old || !sc.Old) {
+		t.errorf(e, "%s speaks of the state before a step: only properties of steps may use it, and not after old", name)
+		return nil
+	}
 	nodes, ok := t.arguments(e, name, d.Params, args, sc)
 	if !ok {
 		return nil

@@ -21,12 +21,12 @@ func (sr *systemReader) readVariables() {
 		what := "variable " + name
 		f := map[string]*yaml.Node{"type": e.val}
 		if e.val.Kind != yaml.ScalarNode {
-			f = sr.fields(e.val, what, "type!", "init", "hidden", "doc")
+			f = sr.fields(e.val, what, "type!", "init", "hidden", "output", "doc")
 		}
 		if f["type"] == nil {
 			continue
 		}
-		v := &expr.Var{Name: name, Hidden: sr.boolean(f["hidden"], what+": hidden")}
+		v := &expr.Var{Name: name, Hidden: sr.boolean(f["hidden"], what+": hidden"), Output: sr.boolean(f["output"], what+": output")}
 		if f["doc"] != nil {
 			v.Doc = sr.text(f["doc"], what+": doc")
 		}
@@ -199,12 +199,13 @@ func (sr *systemReader) declareTexts() {
 
 func (sr *systemReader) typeDef(d *expr.Def, e entry) bool {
 	// A definition may be of any type; most are conditions.
-	d.Body = sr.expression(e.val, "definition "+d.Name, nil, &expr.Scope{Locals: d.Params, Hidden: true})
+	d.Body = sr.expression(e.val, "definition "+d.Name, nil, &expr.Scope{Locals: d.Params, Hidden: true, Old: true})
 	if d.Body == nil {
 		return false
 	}
 	expr.Walk(d.Body, func(n *expr.Node) {
 		d.Hidden = d.Hidden || n.Op == expr.ReadVar && n.Var.Hidden || n.Op == expr.Call && n.Def.Hidden
+		d.UsesOld = d.UsesOld || n.Old || n.Op == expr.Call && n.Def.UsesOld
 	})
 	return true
 }

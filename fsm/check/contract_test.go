@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package check_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/kvxfer/kvxfer/fsm/check"
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+// contractSources reads the contract's machines and tables, and its systems.
+func contractSources(t testing.TB) map[string]*load.Source {
+	t.Helper()
+	out := map[string]*load.Source{}
+	for _, dir := range []string{"../../spec", "testdata/contract"} {
+		names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			base := filepath.Base(name)
+			out[base] = load.NewSource(base, data)
+		}
+	}
+	return out
+}
+
+func contractSystem(t testing.TB, sources map[string]*load.Source, name string) *load.System {
+	t.Helper()
+	var list []*load.Source
+	for _, s := range sources {
+		list = append(list, s)
+	}
+	set, err := load.NewSet(list...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sys, ok := set.Lookup(name).(*load.System)
+	if !ok {
+		t.Fatalf("no system %s", name)
+	}
+	return sys
+}
+
+// TestContract: the systems of the contract keep every property.
+func TestContract(t *testing.T) {
+	sources := contractSources(t)
+	for _, tc := range []struct {
+		name     string
+		replicas int
+		symmetry bool
+	}{
+		{"receive", 1, false},
+		{"receive", 2, false},
+		{"receive", 3, true},
+	} {
+		sys := contractSystem(t, sources, tc.name)
+		for _, env := range sys.Environments {
+			r := explore(t, sys, check.Options{Replicas: tc.replicas, Environment: env, Symmetry: tc.symmetry})
+			t.Logf("%s, %d replicas, %s: %d states, %d edges, depth %d, %v", tc.name, tc.replicas, env, r.States, r.Edges, r.Depth, r.Elapsed)
+			for _, f := range r.Findings {
+				if !f.Expected() {
+					t.Errorf("%s: %s: %v %s\n%v", f.Name, f.Doc, f.Verdict, f.Why, f.Trace)
+				}
+			}
+		}
+	}
+}
