@@ -92,7 +92,11 @@ func runInit(cmd *cobra.Command, name string, standalone bool) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "fsmgen: generated %d files; now: go test ./...\n", n)
+	next := "go test ./..."
+	if !standalone && !mod.knows("github.com/kvxfer/kvxfer") {
+		next = "go get github.com/kvxfer/kvxfer && " + next
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "fsmgen: generated %d files; now: %s\n", n, next)
 	return nil
 }
 
@@ -111,7 +115,7 @@ func initWords(name, importPath, generate string, standalone bool) *strings.Repl
 // module where go.mod names it, else the program in the path.
 func generateLine(cmd *cobra.Command, mod *module, standalone bool) string {
 	line := "fsmgen generate"
-	if data, err := os.ReadFile(filepath.Join(mod.root, "go.mod")); err == nil && strings.Contains(string(data), "kvxfer/cmd/fsmgen") {
+	if mod.knows("github.com/kvxfer/kvxfer/cmd/fsmgen") {
 		line = "go tool fsmgen generate"
 	}
 	if standalone {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -44,6 +45,12 @@ func findModule() (*module, error) {
 		}
 		dir = parent
 	}
+}
+
+// knows reports whether go.mod names a module or a tool.
+func (m *module) knows(name string) bool {
+	data, err := os.ReadFile(filepath.Join(m.root, "go.mod"))
+	return err == nil && slices.Contains(strings.Fields(string(data)), name)
 }
 
 // resolve makes a folder of a flag absolute: a default lies below the module's
