@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/fsm/export"
 	"github.com/kvxfer/kvxfer/fsm/load"
 	"github.com/kvxfer/kvxfer/gen/claim"
@@ -138,8 +139,24 @@ func TestJSONMachine(t *testing.T) {
 			Result string
 			Next   claim.State
 		}
+		Never []struct {
+			From, To []claim.State
+			Without  []claim.Event
+		}
 	}
 	read(t, "claim", &m)
+	for _, r := range m.Never {
+		for _, from := range r.From {
+			for _, e := range claim.AllEvents() {
+				if next, res := claim.Next(from, e); res == fsm.Moved && slices.Contains(r.To, next) && !slices.Contains(r.Without, e) {
+					t.Errorf("%v %v %v breaks a rule of the export", from, e, next)
+				}
+			}
+		}
+	}
+	if len(m.Never) == 0 {
+		t.Error("the export has no rules")
+	}
 	if m.Format != export.Format || len(m.Cells) != len(claim.AllStates())*len(claim.AllEvents()) {
 		t.Errorf("format %d, %d cells", m.Format, len(m.Cells))
 	}

@@ -44,6 +44,14 @@ type jsonMachine struct {
 	States []jsonState `json:"states"`
 	Events []jsonValue `json:"events"`
 	Cells  []jsonCell  `json:"cells"`
+	Never  []jsonNever `json:"never,omitempty"`
+}
+
+type jsonNever struct {
+	From    []string `json:"from"`
+	To      []string `json:"to"`
+	Without []string `json:"without"`
+	Doc     string   `json:"doc"`
 }
 
 type jsonColumn struct {
@@ -103,6 +111,19 @@ func machineJSON(m *load.Machine) *jsonMachine {
 			c := m.Cells[i][j]
 			out.Cells = append(out.Cells, jsonCell{s.Name, e.Name, c.Result.String(), m.States[c.To].Name, c.Why})
 		}
+	}
+	for _, r := range m.Never {
+		out.Never = append(out.Never, jsonNever{
+			names(m.StateEnum(), r.From), names(m.StateEnum(), r.To), names(m.EventEnum(), r.Without), r.Doc})
+	}
+	return out
+}
+
+// names lists values by their indexes.
+func names(e *load.Enum, indexes []int) []string {
+	out := []string{}
+	for _, i := range indexes {
+		out = append(out, e.Values[i].Name)
 	}
 	return out
 }
