@@ -351,6 +351,11 @@ func (gr *grounder) fairness(f *load.Fairness, byAction map[*load.Action][]int) 
 }
 
 func (m *model) matches(fa load.FairAction, in *instance, l *expr.Local, rep int) bool {
+	for i, v := range fa.Values {
+		if v >= 0 && in.args[i] != v {
+			return false
+		}
+	}
 	for i, arg := range fa.Args {
 		if arg != nil && arg == l && in.args[i] != rep {
 			return false

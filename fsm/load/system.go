@@ -114,6 +114,7 @@ type Fairness struct {
 type FairAction struct {
 	Action *Action
 	Args   []*expr.Local // nil: any value of this parameter
+	Values []int         // of a parameter that is fixed to one value of its enum; -1 for others
 }
 
 // Survivor is a change of the system that no property finds, with the reason why it

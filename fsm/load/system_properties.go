@@ -120,20 +120,26 @@ func (sr *systemReader) readFairness() {
 }
 
 // fairAction reads an action of a fairness; a name in parentheses is the replica of
-// for, _ is any value. Without parentheses each instance is fair by itself.
+// for, _ is any value, and a value of an enum is that one. Without parentheses each instance is fair by itself.
 func (sr *systemReader) fairAction(fa *Fairness, n *yaml.Node) {
 	a, names := sr.action(n, "fair")
 	if a == nil {
 		return
 	}
 	act := FairAction{Action: a, Args: make([]*expr.Local, len(a.Params))}
+	for range a.Params {
+		act.Values = append(act.Values, -1)
+	}
 	for i, name := range names {
+		value, isValue := a.Params[i].Type.Lookup(name)
 		switch {
 		case name == "_":
+		case isValue:
+			act.Values[i] = value
 		case fa.For != nil && name == fa.For.Name && a.Params[i].Type == fa.For.Type:
 			act.Args[i] = fa.For
 		default:
-			sr.errorf(n, "fair: argument %s; expected _ or the replica that for names", name)
+			sr.errorf(n, "fair: argument %s; expected _, the replica that for names or a value of the enum", name)
 		}
 	}
 	if names == nil && fa.For != nil {
