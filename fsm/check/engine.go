@@ -13,7 +13,7 @@ type class struct {
 }
 
 const (
-	denseBits   = 20 // up to here a word's number is found in a table
+	denseBits   = 22 // up to here a word's number is found in a table
 	startWidth  = 4  // bits of a number at first
 	singleWidth = 7  // the same for words of single variables
 )
@@ -220,7 +220,7 @@ func (in *instance) possible(p *partial) bool {
 // idle reports whether the word of one component tells that the instance, if it is
 // enabled, changes nothing and breaks nothing: then it need not run.
 func (e *engine) idle(in *instance, comp int) bool {
-	if len(in.rest) > 0 || len(e.m.reactions) > 0 {
+	if len(in.rest) > 0 {
 		return false
 	}
 	saved := e.w

@@ -139,7 +139,15 @@ func (x *explorer) firstState(words []uint32) {
 	if !x.r.yes(x.m.initially) {
 		return
 	}
-	code := x.encode(append([]uint32{}, words...))
+	copy(x.mid[:maxComps], words)
+	if end := x.react0(); len(x.m.reactions) > 0 {
+		for _, w := range x.t.leaves[end&^leafBit].writes {
+			x.mid[w.comp] = x.mid[w.comp]&^w.clear | w.set
+		}
+	}
+	code := x.encode(append([]uint32{}, x.mid[:maxComps]...))
+	copy(x.w[:maxComps], x.mid[:maxComps])
+	copy(x.w[maxComps:], x.mid[:maxComps])
 	if !x.seen.add(code) {
 		return
 	}
@@ -245,17 +253,17 @@ func (x *explorer) arrive(code uint64) {
 
 // edge follows one enabled action; it reports whether the state changes.
 func (x *explorer) edge(head, i int, l *leaf) bool {
-	if len(l.broken) > 0 {
+	code, settled := x.apply(l)
+	switch {
+	case settled != nil:
+		x.judge(head, i, l, settled)
+	case len(l.broken) > 0:
 		for _, p := range l.broken {
 			x.broken(p.prop, head, i)
 		}
 	}
 	if l.bad && x.badHit == nil {
 		x.badHit = x.hitAt(head, i)
-	}
-	code, settled := x.apply(l)
-	if len(x.m.reactions) > 0 {
-		x.judge(head, i, l, settled)
 	}
 	if code == x.code {
 		return false
@@ -294,22 +302,20 @@ func hashName(name string) uint64 {
 	return h.Sum64()
 }
 
-// judge evaluates properties of a step with reactions.
+// judge evaluates the properties of a step that reactions followed.
 func (x *explorer) judge(head, i int, l, settled *leaf) {
 	for _, p := range l.props {
 		if x.breaks(p) {
 			x.broken(p.prop, head, i)
 		}
 	}
-	if settled != nil {
-		for _, p := range settled.props {
-			if x.breaks(p) {
-				x.broken(p.prop, head, i)
-			}
+	for _, p := range settled.props {
+		if x.breaks(p) {
+			x.broken(p.prop, head, i)
 		}
-		if settled.bad && x.badHit == nil {
-			x.badHit = x.hitAt(head, i)
-		}
+	}
+	if settled.bad && x.badHit == nil {
+		x.badHit = x.hitAt(head, i)
 	}
 	for _, p := range x.m.instances[i].after {
 		if x.breaks(p) {

@@ -31,6 +31,9 @@ func (gr *grounder) stmts(list []*expr.Stmt, b binding) []*gstmt {
 	for _, s := range list {
 		switch s.Op {
 		case expr.Assign:
+			if !s.Target.Var.Tracked() {
+				continue
+			}
 			out = append(out, &gstmt{op: sAssign, slot: gr.expr(s.Target, b, false).val, value: gr.expr(s.Value, b, false)})
 		case expr.Offer:
 			g := &gstmt{op: sOffer, slot: gr.expr(s.Target, b, false).val, value: gr.expr(s.Value, b, false), local: -1}

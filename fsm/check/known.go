@@ -109,3 +109,39 @@ func (r *runner) unchanged(g *gnode) bool {
 	is, ok2 := r.known(g, false)
 	return ok1 && ok2 && was == is
 }
+
+// asleep reports whether a reaction that could not fire before the step cannot after
+// it either. It may look at single variables to find out.
+func (r *runner) asleep(when *gnode) bool {
+	if r.unchanged(when) {
+		return true
+	}
+	if v, ok := r.known(when, false); ok {
+		return v == 0
+	}
+	if when.op != gAll {
+		return false
+	}
+	for _, k := range when.kids {
+		if k.op == gSlot || len(k.kids) > 0 && r.single(k) {
+			if r.eval(k) == 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// single reports whether g compares one variable that belongs to no replica.
+func (r *runner) single(g *gnode) bool {
+	n := 0
+	for _, k := range g.kids {
+		switch {
+		case k.op == gSlot && r.m.slots[k.val].rep < 0:
+			n++
+		case k.op != gConst:
+			return false
+		}
+	}
+	return n == 1
+}

@@ -107,6 +107,10 @@ type model struct {
 	env       int
 }
 
+// singleBits bounds the word of single variables: one word, if it can be, as it tells
+// more than two do.
+const singleBits = 22
+
 // maxComps bounds the words of a state; two states side by side fit an array.
 const maxComps = 32
 
@@ -115,11 +119,11 @@ func (m *model) layout() error {
 	m.slotOf = map[*expr.Var][]int{}
 	cur := -1
 	for _, v := range m.sys.Vars {
-		if v.Over != nil {
+		if v.Over != nil || !v.Tracked() {
 			continue
 		}
 		bits := bitsFor(v.Type.Size(0))
-		if cur < 0 || m.comps[cur].bits+bits > 12 {
+		if cur < 0 || m.comps[cur].bits+bits > singleBits {
 			cur = m.newComp(m.classes, nil, -1)
 			m.classes++
 		}
@@ -144,7 +148,7 @@ func (m *model) layoutSet(set *expr.IndexSet) {
 	for rep := range m.counts[set] {
 		comp := -1
 		for _, v := range m.sys.Vars {
-			if v.Over != set {
+			if v.Over != set || !v.Tracked() {
 				continue
 			}
 			if comp < 0 {

@@ -28,9 +28,6 @@ func (e *engine) homeOf(i int) int {
 // tryPlan finds out whether the word of its home alone decides instance i, which
 // has just given l in the loaded state.
 func (e *engine) tryPlan(i int, l *leaf) {
-	if len(e.m.reactions) > 0 {
-		return
-	}
 	if e.home[i] < 0 {
 		if len(l.writes) == 0 {
 			return
@@ -50,7 +47,7 @@ func (e *engine) tryPlan(i int, l *leaf) {
 	e.r.start(&e.w, false)
 	alone := e.perform(in)
 	e.r.limit = -1
-	if e.r.foreign || alone.bad || len(alone.broken) > 0 || len(alone.writes) != 1 || alone.kind != enabled {
+	if e.r.foreign || alone.bad || !alone.quiet || len(alone.broken) > 0 || len(alone.writes) != 1 || alone.kind != enabled {
 		return
 	}
 	end := e.t.leaf(alone)

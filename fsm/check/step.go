@@ -48,6 +48,7 @@ func (e *engine) miss(i int) uint32 {
 	return end
 }
 
+// perform interprets an instance, and judges the step as it is without reactions.
 func (e *engine) perform(in *instance) leaf {
 	r := e.r
 	r.assume(in.facts)
@@ -70,9 +71,7 @@ func (e *engine) perform(in *instance) leaf {
 	l := leaf{kind: enabled, bad: r.bad, touch: make([]uint64, len(e.m.slots)/64+1)}
 	l.writes = r.writes(l.touch)
 	l.props = e.touched(l.touch)
-	if len(e.m.reactions) > 0 {
-		return l
-	}
+	l.quiet = e.quiet()
 	for _, p := range l.props {
 		if p.prop.Kind == load.OfState && r.unchanged(p.then) {
 			continue // it held before, or was found broken there
@@ -87,6 +86,17 @@ func (e *engine) perform(in *instance) leaf {
 		}
 	}
 	return l
+}
+
+// quiet reports whether no reaction can fire after what was just run: none could
+// before, and what each waits for has not become true.
+func (e *engine) quiet() bool {
+	for _, re := range e.m.reactions {
+		if !e.r.asleep(re.when) {
+			return false
+		}
+	}
+	return true
 }
 
 // touched lists the properties that a change of these slots may break.
@@ -110,10 +120,10 @@ func (e *engine) touched(touch []uint64) []*gprop {
 
 // apply carries out the writes of l on the loaded state. It gives the code of the
 // state after it, reactions included, before replicas are exchanged; the changed
-// components are in e.moved. The leaf of the reactions is nil if none fired.
+// components are in e.moved. The leaf of the reactions is nil if they changed nothing.
 func (e *engine) apply(l *leaf) (code uint64, settled *leaf) {
 	e.moved = e.moved[:0]
-	if len(e.m.reactions) > 0 {
+	if !l.quiet {
 		return e.applySettled(l)
 	}
 	for i := range l.writes {
@@ -159,6 +169,9 @@ func (e *engine) applySettled(l *leaf) (uint64, *leaf) {
 		settled = e.t.leaves[end&^leafBit]
 		for _, w := range settled.writes {
 			e.mid[w.comp] = e.mid[w.comp]&^w.clear | w.set
+		}
+		if len(settled.writes) == 0 && !settled.bad {
+			settled = nil
 		}
 	}
 	for c := range n {

@@ -6,6 +6,7 @@ package check
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/load"
@@ -154,18 +155,10 @@ func (x *explorer) trace(h *hit, breaks func(i int, l, settled *leaf) bool) *Tra
 // breaker recognises the step that breaks a property.
 func (x *explorer) breaker(p *load.Property) func(i int, l, settled *leaf) bool {
 	return func(i int, l, settled *leaf) bool {
-		for _, q := range l.broken {
-			if q.prop == p {
-				return true
-			}
+		if settled == nil {
+			return slices.ContainsFunc(l.broken, func(q *gprop) bool { return q.prop == p })
 		}
-		if len(x.m.reactions) == 0 {
-			return false
-		}
-		lists := [][]*gprop{l.props, x.m.instances[i].after}
-		if settled != nil {
-			lists = append(lists, settled.props)
-		}
+		lists := [][]*gprop{l.props, settled.props, x.m.instances[i].after}
 		for _, list := range lists {
 			for _, q := range list {
 				if q.prop == p && x.breaks(q) {

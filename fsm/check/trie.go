@@ -35,7 +35,8 @@ type leaf struct {
 	kind   leafKind
 	bad    bool // left a range, or a reaction without end
 	writes []write
-	broken []*gprop // properties that the step breaks, judged in the same run
+	quiet  bool     // no reaction follows
+	broken []*gprop // properties that the step breaks if no reaction follows
 	touch  []uint64 // slots that it writes, as a bit set
 	props  []*gprop // properties that these slots can break
 

@@ -68,6 +68,9 @@ func (p *promela) fail(format string, args ...any) {
 // declare writes the variables. Hidden ones are no part of Spin's states.
 func (p *promela) declare(out *bytes.Buffer) {
 	for _, v := range p.sys.Vars {
+		if !v.Tracked() {
+			continue
+		}
 		typ := promelaType(v.Type)
 		if v.Over == nil {
 			fmt.Fprintf(out, "%s %s = %d;\n", typ, ident(v.Name), v.Init)
@@ -133,7 +136,7 @@ func (p *promela) firstValues(out *bytes.Buffer) {
 	var open []string
 	var sizes []*expr.Type
 	for _, v := range p.sys.Vars {
-		if !v.InitAny {
+		if !v.InitAny || !v.Tracked() {
 			continue
 		}
 		if v.Over == nil {

@@ -109,6 +109,9 @@ func (p *promela) stmts(out *bytes.Buffer, list []*expr.Stmt, b bindings, depth 
 	for _, s := range list {
 		switch s.Op {
 		case expr.Assign:
+			if !s.Target.Var.Tracked() {
+				continue
+			}
 			fmt.Fprintf(out, "%s%s = %s;\n", tab, p.expr(s.Target, local), p.expr(s.Value, local))
 		case expr.Offer:
 			result := ""
