@@ -102,12 +102,14 @@ func (d *dialer) open(ctx context.Context, conn *grpc.ClientConn) (*Stream, erro
 		abort()
 		return nil, d.explain(ctx, context.DeadlineExceeded, timely)
 	}
-	s := &Stream{peer: d.addr, frames: call, abort: abort, closed: make(chan struct{})}
+	s := newStream(d.addr, call, abort)
 	s.closeCall = func() {
-		_ = call.CloseSend()
-		select { // the listener's end of the call says that it has read everything
-		case <-call.Context().Done():
-		case <-time.After(flushTime):
+		if s.quiet() {
+			_ = call.CloseSend()
+			select { // the listener's end of the call says that it has read everything
+			case <-call.Context().Done():
+			case <-time.After(flushTime):
+			}
 		}
 		abort()
 		_ = conn.Close()

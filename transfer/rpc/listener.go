@@ -130,7 +130,7 @@ type control struct {
 func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error {
 	ctx, abort := context.WithCancel(call.Context())
 	defer abort()
-	s := &Stream{peer: "peer of " + c.listener.Addr(), frames: call, closeCall: func() {}, abort: abort, closed: make(chan struct{})}
+	s := newStream("peer of "+c.listener.Addr(), call, abort)
 	if err := call.SendHeader(metadata.Pairs(marker, wire.Current.String())); err != nil {
 		return err
 	}
@@ -145,6 +145,7 @@ func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) erro
 	case <-c.listener.closed:
 		_ = s.Close()
 	}
+	s.quiet() // returning is what unblocks a Send that takes longer
 	return nil
 }
 

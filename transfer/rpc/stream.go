@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -22,12 +23,19 @@ import (
 type Stream struct {
 	peer   string // for errors
 	frames frames
+	// sending holds a token while Send is inside of gRPC, which does not allow
+	// the call to be closed meanwhile.
+	sending chan struct{}
 	// closeCall ends the call; it lets what was sent before go out first.
 	closeCall func()
 	// abort ends the call at once.
 	abort  func()
 	once   sync.Once
 	closed chan struct{}
+}
+
+func newStream(peer string, frames frames, abort func()) *Stream {
+	return &Stream{peer: peer, frames: frames, abort: abort, sending: make(chan struct{}, 1), closed: make(chan struct{}), closeCall: func() {}}
 }
 
 var _ transfer.Stream = (*Stream)(nil)
@@ -47,6 +55,12 @@ func (s *Stream) Send(ctx context.Context, m wire.Message) error {
 	}
 	if err := s.check(ctx); err != nil {
 		return err
+	}
+	select {
+	case s.sending <- struct{}{}:
+		defer func() { <-s.sending }()
+	case <-s.closed:
+		return ErrClosed
 	}
 	defer context.AfterFunc(ctx, s.abort)()
 	return s.explain(ctx, s.frames.Send(frame))
@@ -84,6 +98,17 @@ func (s *Stream) Close() error {
 		s.closeCall()
 	})
 	return nil
+}
+
+// quiet waits until no Send is inside of gRPC, for no longer than flushTime, and
+// reports whether that is so. None begins after Close.
+func (s *Stream) quiet() bool {
+	select {
+	case s.sending <- struct{}{}:
+		return true
+	case <-time.After(flushTime):
+		return false
+	}
 }
 
 // done is closed when Close was called.
