@@ -67,7 +67,7 @@ func TestExitCodes(t *testing.T) {
 }
 
 func TestJudgeRun(t *testing.T) {
-	good := move.Transfer{Outcome: move.Succeeded, Digest: "d", Released: true, Receiver: &move.Received{Outcome: move.Succeeded, Digest: "d", Released: true}}
+	good := move.Transfer{Outcome: move.Succeeded, Digest: "d", Released: true, Receiver: &move.Received{Outcome: move.Succeeded, Digest: "d", Equal: true, Released: true}}
 	other := good
 	other.Digest = "e"
 	unproven := good

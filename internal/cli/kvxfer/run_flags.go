@@ -31,16 +31,16 @@ var (
 )
 
 type runFlags struct {
-	layers, blocks, count  int
-	blockSize              sizeFlag
-	in, out                string
-	transport, backend     string
-	fault, control         string
-	grace, timeout, wait   time.Duration
-	seed                   uint64
-	library                string
-	json                   bool
-	countGiven, graceGiven bool
+	layers, blocks, count int
+	blockSize             sizeFlag
+	in, out               string
+	transport, backend    string
+	fault, control        string
+	grace, timeout, wait  time.Duration
+	seed                  uint64
+	library               string
+	json                  bool
+	countGiven            bool
 }
 
 // The times that a fault is shown with, where the user gave none: long enough

@@ -26,7 +26,8 @@ type Event struct {
 	Event   string    `json:"event,omitempty"`   // what happened to it
 	From    string    `json:"from,omitempty"`
 	To      string    `json:"to,omitempty"`
-	Text    string    `json:"text,omitempty"` // the whole, in the core's words
+	Text    string    `json:"text,omitempty"`    // the whole, in the core's words
+	Dropped int       `json:"dropped,omitempty"` // events lost before this one
 }
 
 // State is what the event left behind: "A → B", or "B".

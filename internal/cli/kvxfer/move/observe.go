@@ -17,7 +17,7 @@ var operationNote = regexp.MustCompile(`^operation \S+ of \S+ #\d+:? (.*)$`)
 
 // observed turns an endpoint's event into a line of the timeline.
 func observed(side string, ev transfer.Event) Event {
-	e := Event{Time: ev.At, Side: side, What: "endpoint", Event: ev.Note, Text: ev.String()}
+	e := Event{Time: ev.At, Side: side, What: "endpoint", Event: ev.Note, Text: ev.String(), Dropped: ev.Dropped}
 	if m := operationNote.FindStringSubmatch(ev.Note); m != nil {
 		e.What, e.Event = "operation", m[1] // its name is the claim's, which the line above has
 	}

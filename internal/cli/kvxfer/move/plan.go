@@ -72,6 +72,9 @@ type order struct {
 type receiveOrder struct {
 	Number int   `json:"number"` // of the transfer, from 1
 	Bytes  int64 `json:"bytes"`
+	// Digest is the sender's SHA-256 of the logical sequence. It comes over the
+	// pipe and not with the data, so that it cannot go wrong together with it.
+	Digest string `json:"sha256"`
 }
 
 // reply is one line of the second process: exactly one field is set.
@@ -94,6 +97,7 @@ type Received struct {
 	Outcome string        `json:"outcome"`
 	Cause   string        `json:"cause,omitempty"`
 	Digest  string        `json:"sha256,omitempty"` // of what arrived, when the outcome is success
+	Equal   bool          `json:"equal"`            // the sender's digest is the same
 	Took    time.Duration `json:"took_ns"`          // from the request to the release
 	// Released says that the owner was released on proof.
 	Released bool `json:"released"`

@@ -56,6 +56,11 @@ func receive(ctx context.Context, plan *Plan, open Opener, parent *proc.Lines) (
 	if err != nil {
 		return err
 	}
+	defer func() {
+		if err != nil { // what it owns stays owned; this process is about to end
+			r.ep.Halt()
+		}
+	}()
 	stream, err := rpc.Dial(ctx, plan.Control)
 	if err != nil {
 		return err
@@ -116,6 +121,7 @@ func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
 	r.seen.wait(ctx, s.Name())
 	if got.Outcome == Succeeded {
 		got.Digest = blocks.Digest(r.pool.Bytes(), mine)
+		got.Equal = got.Digest == o.Digest
 		return got, r.write(mine)
 	}
 	return got, nil

@@ -23,7 +23,7 @@ type Transfer struct {
 // Delivered reports whether both sides call it a success and the content that
 // arrived is the content that was sent.
 func (t *Transfer) Delivered() bool {
-	return t.Outcome == Succeeded && t.Receiver != nil && t.Receiver.Outcome == Succeeded && t.Receiver.Digest == t.Digest
+	return t.Outcome == Succeeded && t.Receiver != nil && t.Receiver.Outcome == Succeeded && t.Receiver.Equal && t.Receiver.Digest == t.Digest
 }
 
 // Proven reports whether both owners were released on proof, whatever the outcome.

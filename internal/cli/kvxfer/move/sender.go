@@ -138,7 +138,7 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 	}
 	mine, theirs := s.blocks(n)
 	t := Transfer{Number: number, Bytes: n, Digest: blocks.Digest(s.pool.Bytes(), mine)}
-	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n}}); err != nil {
+	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n, Digest: t.Digest}}); err != nil {
 		return t, err
 	}
 	var request *transfer.Request
