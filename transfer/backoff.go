@@ -8,16 +8,26 @@ import (
 	"time"
 )
 
-// Waiting between passes: first the processor is offered to others a few times,
-// then the poller sleeps, longer each time; after slowAfter such sleeps of
-// maxSleep, what is in flight is stuck rather than busy.
+// Waiting between passes that bring nothing: first the processor is offered to
+// others a few times, then the poller sleeps, the longer the more passes there
+// were. Calls of the backend that took busyCall, and busyHandle for each handle
+// asked about, have moved bytes, or were at least not idle, and count as news:
+// a transport that needs our calls to make progress must not wait for us while
+// it has something to do.
 const (
-	spins     = 64
-	minSleep  = 20 * time.Microsecond
-	maxSleep  = time.Millisecond
-	slowAfter = 1000
-	slowSleep = 10 * time.Millisecond
+	spins      = 256
+	minSleep   = 20 * time.Microsecond
+	busyCall   = 10 * time.Microsecond
+	busyHandle = time.Microsecond
+	slowSleep  = 10 * time.Millisecond
 )
+
+// rests are the longest sleeps by the number of passes: in flight, waiting for
+// a peer that thinks, and stuck.
+var rests = [...]struct {
+	passes int
+	sleep  time.Duration
+}{{4000, 100 * time.Microsecond}, {5000, time.Millisecond}}
 
 // backoff paces passes that bring no news.
 type backoff struct {
@@ -45,9 +55,7 @@ func (b *backoff) wait(wake signal, stop <-chan struct{}) bool {
 	} else {
 		b.timer.Reset(b.sleep)
 	}
-	if limit := b.limit(); b.sleep < limit {
-		b.sleep = min(2*b.sleep, limit)
-	}
+	b.sleep = min(2*b.sleep, b.limit())
 	select {
 	case <-b.timer.C:
 		return true
@@ -59,10 +67,12 @@ func (b *backoff) wait(wake signal, stop <-chan struct{}) bool {
 }
 
 func (b *backoff) limit() time.Duration {
-	if b.passes > spins+slowAfter {
-		return slowSleep
+	for _, r := range rests {
+		if b.passes < r.passes {
+			return r.sleep
+		}
 	}
-	return maxSleep
+	return slowSleep
 }
 
 func (b *backoff) end() {

@@ -93,9 +93,8 @@ func TestFanOutThatEndsEarly(t *testing.T) {
 	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		second := g.party("prefill-1")
 		attach(t, g.s, g.r)
-		_, lr := attach(t, second, g.r)
 		sa, sb := transfer.Pipe()
-		_, lr = attachOver(t, second, g.r, sa, &stuck{sb})
+		_, lr := attachOver(t, second, g.r, sa, &stuck{sb})
 		// The first request to prefill-1 sticks in its stream, so the next one
 		// waits behind it and never leaves.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

@@ -176,3 +176,30 @@ func TestKilledPeerEndsInContainment(t *testing.T) {
 		_ = rs
 	})
 }
+
+// A cancel that finds the tombstones full is neither applied nor answered until
+// there is room again.
+func TestCancelWaitsForATombstone(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		s := g.party("prefill-1", func(c *transfer.Config) { c.Tombstones = 1 })
+		attach(t, s, g.r)
+		receive := func(region *transfer.Region) *transfer.Session {
+			rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: region, From: transfer.FromPeers("prefill-1")})
+			must(t, err)
+			return rs
+		}
+		first, second := receive(g.r.region), receive(g.r.extra("more"))
+		synctest.Wait()
+		for _, rs := range []*transfer.Session{first, second} {
+			_, err := rs.Cancel()
+			must(t, err)
+			synctest.Wait()
+		}
+		must(t, first.Drain(t.Context()))
+		time.Sleep(grace / 2)
+		wantErr(t, second.Close(), ownership.ErrRefused)
+		must(t, g.r.Watermark(second.Name().Request.Number)) // the first request is over for good
+		attach(t, s, g.r)                                    // the Hello says so
+		must(t, second.Drain(t.Context()))
+	})
+}

@@ -128,8 +128,7 @@ func (p *peer) begin(life ownership.Incarnation) {
 	p.mu.Unlock()
 	if !old.IsZero() {
 		e := p.endpoint
-		before := ownership.Member{Accessor: p.name, Incarnation: old}
-		e.withdraw(func(r *Request) bool { return r.isFrom(before) })
+		p.withdraw(old)
 		e.note(nil, "peer "+string(p.name)+" came back in a new life")
 		effects, err := e.registry.Gone(e.now(), p.name, old)
 		e.apply(effects)
@@ -137,6 +136,12 @@ func (p *peer) begin(life ownership.Incarnation) {
 			e.config.Log.Warn("gone", "peer", p.name, "error", err)
 		}
 	}
+}
+
+// withdraw forgets the requests of a life that is over.
+func (p *peer) withdraw(life ownership.Incarnation) {
+	from := ownership.Member{Accessor: p.name, Incarnation: life}
+	p.endpoint.withdraw(func(r *Request) bool { return r.isFrom(from) })
 }
 
 // isGone reports whether a life was replaced or fenced.
@@ -174,6 +179,7 @@ func (p *peer) retire(life ownership.Incarnation) {
 		p.backend.do(p.disconnect)
 	}
 	p.mu.Unlock()
+	p.withdraw(life)
 	p.endpoint.changed.send()
 }
 

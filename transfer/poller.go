@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/kvxfer/kvxfer/backend"
 )
@@ -67,11 +68,12 @@ func (p *poller) run(stop <-chan struct{}) {
 				return
 			}
 		}
+		begin := p.endpoint.now()
 		news := len(p.jobs) > 0 && p.poll()
 		if progress {
 			news = p.work() || news
 		}
-		if news {
+		if news || p.endpoint.now()-begin >= busyCall+time.Duration(len(p.jobs))*busyHandle {
 			idle.reset()
 		}
 		if !idle.wait(p.wake, stop) {

@@ -223,12 +223,3 @@ func wantPhysical(t *testing.T, s *transfer.Session, want ownership.Physical) {
 		t.Fatalf("%v session %v is %v, want %v", s.Side(), s.Name(), got, want)
 	}
 }
-
-func (p *party) fatal() bool {
-	select {
-	case <-p.Fatal():
-		return true
-	default:
-		return false
-	}
-}

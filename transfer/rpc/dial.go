@@ -137,7 +137,7 @@ func (d *dialer) await(call grpc.BidiStreamingClient[pb.Frame, pb.Frame]) error 
 
 // explain makes one typed error of what gRPC said and what the tap saw.
 func (d *dialer) explain(ctx context.Context, err error, timely bool) error {
-	dialErr, connected, http2, words := d.seen()
+	connected, http2, words, dialErr := d.seen()
 	peer := func(kind error, reason string, cause error) error {
 		return &PeerError{Addr: d.addr, Kind: kind, Reason: reason, Err: cause}
 	}
@@ -161,8 +161,9 @@ func (d *dialer) explain(ctx context.Context, err error, timely bool) error {
 }
 
 // seen sums up all connections: whether there was one, whether HTTP/2 was
-// spoken on any of them, and whether anything was said at all.
-func (d *dialer) seen() (dialErr error, connected, http2, words bool) {
+// spoken on any of them, whether anything was said at all, and what went wrong
+// before there was one.
+func (d *dialer) seen() (connected, http2, words bool, dialErr error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, t := range d.taps {
@@ -170,7 +171,7 @@ func (d *dialer) seen() (dialErr error, connected, http2, words bool) {
 		http2 = http2 || len(first) == frameHeader && first[3] == settingsFrame
 		words = words || len(first) > 0
 	}
-	return d.dialErr, len(d.taps) > 0, http2, words
+	return len(d.taps) > 0, http2, words, d.dialErr
 }
 
 // tap remembers how a connection began.
