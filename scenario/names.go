@@ -102,7 +102,7 @@ func (n *names) claim(r ref, accessor string) ownership.ClaimName {
 	piece := n.piece(r)
 	m := n.member(accessor)
 	out := ownership.ClaimName{Owner: n.own, Piece: piece, Accessor: m.Accessor, Incarnation: m.Incarnation}
-	if p := n.pieces[r.id]; p != nil {
+	if p := n.pieces[r.id]; p != nil && piece.Session != never {
 		for _, c := range p.claims[piece.Session.Attempt] {
 			if c.Accessor == m.Accessor {
 				return c
