@@ -140,7 +140,11 @@ func (p *hazardPrinter) ended() {
 			{Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
 		t.Render()
 	}
-	if p.report.Transport == hazard.CMA {
+	switch {
+	case p.report.Transport != hazard.CMA:
+	case p.report.InFlight():
+		fmt.Fprintln(p.app.stdout, "In some runs the post came back before the copy had ended, which CMA rarely does.")
+	default:
 		fmt.Fprint(p.app.stdout, whyNotCMA)
 	}
 }

@@ -106,6 +106,12 @@ func (r *Report) TallyOf(pick func(Pair) Half) Tally {
 	return t
 }
 
+// InFlight reports whether an operation was running when it was cancelled, in
+// any run.
+func (r *Report) InFlight() bool {
+	return slices.ContainsFunc(r.Pairs, func(p Pair) bool { return p.Today.InFlight || p.Owned.InFlight })
+}
+
 // Today picks the unsafe half.
 func Today(p Pair) Half { return p.Today }
 
