@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -147,15 +148,30 @@ func (p *runPrinter) timeline(events []move.Event) {
 		return
 	}
 	t := p.app.newTable()
-	t.AppendHeader(table.Row{"time", "side", "what", "event", "state"})
+	t.AppendHeader(table.Row{"ms", "side", "what", "event", "state"})
 	for _, e := range events {
-		t.AppendRow(table.Row{sinceText(e.Time.Sub(events[0].Time)), e.Side, e.What, e.Event, p.stateText(e)})
+		t.AppendRow(table.Row{sinceText(e.Time.Sub(events[0].Time)), e.Side, firstWord(e.What), e.Event, p.stateText(e)})
 	}
 	t.SetColumnConfigs([]table.ColumnConfig{
 		{Number: 1, Align: text.AlignRight, Colors: p.app.colors(text.Faint)},
-		{Number: 4, WidthMax: 44, WidthMaxEnforcer: text.WrapSoft},
+		{Number: 4, WidthMax: eventWidth(width(p.app.stdout)), WidthMaxEnforcer: text.WrapSoft},
 	})
 	t.Render()
+}
+
+// eventWidth is what the other columns leave of a terminal's width.
+func eventWidth(terminal int) int {
+	const others, least, most = 63, 16, 44
+	if terminal == 0 {
+		return most
+	}
+	return min(max(terminal-others, least), most)
+}
+
+// firstWord is enough where there is one peer: "claim" of "claim of decode".
+func firstWord(s string) string {
+	word, _, _ := strings.Cut(s, " ")
+	return word
 }
 
 // shown leaves out what endpoints say about themselves: it belongs to starting
@@ -238,7 +254,7 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-func sinceText(d time.Duration) string { return fmt.Sprintf("%.3f ms", float64(d.Microseconds())/1000) }
+func sinceText(d time.Duration) string { return fmt.Sprintf("%.3f", float64(d.Microseconds())/1000) }
 
 // round keeps three digits or so: more is noise.
 func round(d time.Duration) time.Duration {

@@ -126,7 +126,7 @@ func (s *sender) locked(f func()) {
 
 // note puts something that this command did into the timeline.
 func (s *sender) note(event, to string) {
-	s.event(Event{Time: time.Now(), Side: SideCommand, What: "receiver's process", Event: event, To: to})
+	s.event(Event{Time: time.Now(), Side: SideCommand, What: "process", Event: event, To: to})
 }
 
 // end stops both sides, unless something is retained: then a stop would be
