@@ -113,8 +113,12 @@ func (c *core) pieceState(o *owner) PieceState {
 
 func (c *core) claimState(o *owner, i int) ClaimState {
 	cl := &o.claims[i]
-	return ClaimState{
+	st := ClaimState{
 		Name: o.claimName(c.cfg.Incarnation, i), State: cl.state, Verdict: cl.verdict, Counts: cl.counts(),
 		Fenced: cl.fenced, Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by,
 	}
+	if o.session.side == Send && i < o.size() {
+		st.Operation = cl.phase
+	}
+	return st
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
+	"github.com/kvxfer/kvxfer/gen/operation"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/verdict"
 )
@@ -80,6 +81,9 @@ type ClaimState struct {
 	// for the initial one.
 	Since time.Duration
 	By    claim.Event
+	// Operation is how far the own operation came; 0 on the receive side and for
+	// the local claim.
+	Operation operation.Phase
 }
 
 // RegionState is one region at one moment.
