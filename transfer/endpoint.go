@@ -211,9 +211,11 @@ func exposure(s claim.State) int64 {
 }
 
 // note puts a line of the runtime's own into the timeline.
-func (e *Endpoint) note(s *Session, text string) {
+func (e *Endpoint) note(s *Session, text string) { e.noteAt(e.now(), s, text) }
+
+func (e *Endpoint) noteAt(at time.Duration, s *Session, text string) {
 	ev := e.event(s, nil)
-	ev.Note = text
+	ev.Elapsed, ev.At, ev.Note = at, e.epoch.Add(at), text
 	e.timeline.note(ev)
 }
 
@@ -221,10 +223,8 @@ func (e *Endpoint) event(s *Session, effect ownership.Effect) Event {
 	ev := Event{Endpoint: e.config.Name, Effect: effect}
 	if effect != nil {
 		ev.Elapsed = effect.Stamped().At
-	} else {
-		ev.Elapsed = e.now()
+		ev.At = e.epoch.Add(ev.Elapsed)
 	}
-	ev.At = e.epoch.Add(ev.Elapsed)
 	if s != nil {
 		ev.Session, ev.Side = s.name, s.side
 	}

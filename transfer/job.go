@@ -72,7 +72,7 @@ func (e *Endpoint) operate(j *job, request backend.Request) {
 // posted passes on what Post answered, and gives the operation to the poller
 // unless that was the end of it.
 func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
-	e.note(j.session, fmt.Sprintf("operation %v: post: %v%v", j.claim, seen.Status, cause(seen.Err)))
+	e.noteAt(at, j.session, fmt.Sprintf("operation %v: post: %v%v", j.claim, seen.Status, cause(seen.Err)))
 	switch seen.Status {
 	case backend.Submitted, backend.InProgress:
 		j.last = backend.Submitted
@@ -95,7 +95,7 @@ func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
 		return false
 	}
 	if j.last != 0 {
-		e.note(j.session, fmt.Sprintf("operation %v: poll: %v%v", j.claim, o.Status, cause(o.Err)))
+		e.noteAt(at, j.session, fmt.Sprintf("operation %v: poll: %v%v", j.claim, o.Status, cause(o.Err)))
 	}
 	j.last = o.Status
 	_ = e.offer(j, at, status(o.Status))

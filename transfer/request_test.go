@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -94,6 +95,49 @@ func TestRequestsWaitForTheApplication(t *testing.T) {
 		}
 		for _, rs := range sessions {
 			must(t, errors.Join(rs.Wait(t.Context()), rs.Drain(t.Context())))
+		}
+	})
+}
+
+// slowConnect holds every Connect while the gate is there.
+type slowConnect struct {
+	*loop.Agent
+	gate atomic.Pointer[chan struct{}]
+}
+
+func (b *slowConnect) Connect(peer string, metadata []byte) error {
+	if gate := b.gate.Load(); gate != nil {
+		<-*gate
+	}
+	return b.Agent.Connect(peer, metadata)
+}
+
+// A request is not handed over before the metadata that it needs is loaded,
+// and once only.
+func TestRequestWaitsForItsMetadata(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		slow := &slowConnect{}
+		s := g.party("prefill-1", func(c *transfer.Config) {
+			slow.Agent = c.Backend.(*loop.Agent)
+			c.Backend, c.OnRequest = slow, nil
+		})
+		attach(t, s, g.r)
+		gate := make(chan struct{})
+		slow.gate.Store(&gate)
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.extra("late"), From: transfer.FromPeers("prefill-1")})
+		must(t, err)
+		synctest.Wait()
+		got := make(chan *transfer.Request, 2)
+		s.OnRequest(func(r *transfer.Request) { got <- r })
+		synctest.Wait()
+		if len(got) != 0 {
+			t.Error("the request came before its metadata")
+		}
+		close(gate)
+		_, err = (<-got).Send(transfer.SendSpec{Region: s.region})
+		must(t, errors.Join(err, rs.Wait(t.Context()), rs.Drain(t.Context())))
+		if len(got) != 0 {
+			t.Error("the request came twice")
 		}
 	})
 }
