@@ -58,10 +58,16 @@ func TestContract(t *testing.T) {
 		replicas int
 		symmetry bool
 	}{
+		{"send", 1, false},
+		{"send", 2, false},
+		{"send", 3, true},
 		{"receive", 1, false},
 		{"receive", 2, false},
 		{"receive", 3, true},
 	} {
+		if tc.replicas > 2 && testing.Short() {
+			continue
+		}
 		sys := contractSystem(t, sources, tc.name)
 		for _, env := range sys.Environments {
 			r := explore(t, sys, check.Options{Replicas: tc.replicas, Environment: env, Symmetry: tc.symmetry})

@@ -39,7 +39,8 @@ func (sr *systemReader) readActions() {
 		if f["world"] != nil {
 			a.World = sr.stmts(f["world"], what+": world", outside)
 		}
-		if f["do"] == nil && f["world"] == nil {
+		refusalActs := slices.ContainsFunc(a.Refuse, func(r *Refusal) bool { return r.Do != nil })
+		if f["do"] == nil && f["world"] == nil && !refusalActs {
 			sr.errorf(e.key, "%s: does nothing; expected do or world", what)
 		}
 		sr.sys.Actions = append(sr.sys.Actions, a)
@@ -142,8 +143,8 @@ func (sr *systemReader) unused() {
 		return
 	}
 	for _, v := range sr.sys.Vars {
-		if !v.Used {
-			sr.errs.Add(sr.file, sr.sys.Pos, "variable %s is never read", v.Name)
+		if !v.Used && !v.Output {
+			sr.errs.Add(sr.file, sr.sys.Pos, "variable %s is never read; say output: true if it is kept for the caller", v.Name)
 		}
 	}
 }
