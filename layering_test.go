@@ -31,15 +31,16 @@ var layers = map[string]layer{
 	".": {},
 
 	// The core: the standard library and each other.
-	"spec":          {},
-	"fsm":           {},
-	"gen":           {},
-	"gen/*":         {ours: []string{"fsm", "gen/*"}},
-	"ownership":     {ours: []string{"fsm", "gen/*"}},
-	"backend":       {},
-	"memory":        {},
-	"transfer/wire": {},
-	"transfer":      {ours: []string{"ownership", "transfer/wire", "backend", "memory", "gen/*"}},
+	"spec":             {},
+	"fsm":              {},
+	"gen":              {},
+	"gen/*":            {ours: []string{"fsm", "gen/*"}},
+	"ownership":        {ours: []string{"fsm", "gen/*"}},
+	"ownership/blocks": {},
+	"backend":          {},
+	"memory":           {},
+	"transfer/wire":    {},
+	"transfer":         {ours: []string{"ownership", "ownership/blocks", "transfer/wire", "backend", "memory", "gen/*"}},
 
 	// fsmgen's own: what loads, checks, draws and emits.
 	"fsm/expr":    {},
