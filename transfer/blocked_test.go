@@ -87,6 +87,38 @@ func TestBlockedObserveDelaysNothing(t *testing.T) {
 	})
 }
 
+// A containment that hangs does not keep the watchdog from its other work.
+func TestBlockedContainDelaysNothing(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		gate := make(chan struct{})
+		s := g.party("prefill-1", func(c *transfer.Config) {
+			c.RequestTimeout, c.Grace = time.Second, time.Second // FATAL comes before the wait is over
+			c.Contain = func(ownership.Containment) error { <-gate; return errors.New("nothing to contain it with") }
+		})
+		s.keepOwning, g.s.keepOwning, g.r.keepOwning = true, true, true
+		attach(t, s, g.r)
+		start := time.Now()
+		_, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-1")})
+		must(t, err)
+		ss, err := (<-s.requests).Send(transfer.SendSpec{Region: s.region})
+		must(t, err)
+		<-s.Fatal()
+		if took := time.Since(start); took != 2*time.Second {
+			t.Errorf("FATAL after %v, want 2s", took)
+		}
+		time.Sleep(wait - time.Since(start))
+		synctest.Wait()
+		if state, _ := ss.State(); state.Physical != ownership.PhysicalInDoubt {
+			t.Errorf("after our wait the session is %v, want IN_DOUBT", state.Physical)
+		}
+		close(gate)
+		synctest.Wait()
+		if err := s.Snapshot().ContainErr; err == nil {
+			t.Error("the failure of the containment is not recorded")
+		}
+	})
+}
+
 // What has provably not left when the caller's context ends is taken back; the
 // peer that may have heard of the memory keeps it owned until it answers.
 func TestFanOutThatEndsEarly(t *testing.T) {

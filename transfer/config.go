@@ -104,10 +104,21 @@ func (c *Config) validate() error {
 	return nil
 }
 
-func (c *Config) registry() (*ownership.Registry, error) {
+// registry makes the registry; fatal is closed when a deadline was missed, before
+// Contain is called.
+func (c *Config) registry(fatal chan struct{}) (*ownership.Registry, error) {
+	contain := c.Contain
+	if contain != nil {
+		contain = func(what ownership.Containment) error {
+			close(fatal) // called once in a registry's life
+			c.Log.Error("grace deadline passed without proof", "endpoint", c.Name, "session", what.Session)
+			return c.Contain(what)
+		}
+	}
+
 	r, err := ownership.New(ownership.Config{
 		Name: ownership.Accessor(c.Name), Incarnation: c.Incarnation,
-		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: c.Contain, Quarantine: c.Quarantine,
+		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: contain, Quarantine: c.Quarantine,
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
 	})
 	if err != nil {

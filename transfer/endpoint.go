@@ -32,7 +32,6 @@ type Endpoint struct {
 	running sync.WaitGroup // what Halt waits for
 	polling sync.WaitGroup // what may be inside of a backend call
 	fatal   chan struct{}
-	once    sync.Once // guards closing of fatal
 
 	counts counters
 
@@ -56,13 +55,13 @@ func New(config Config) (*Endpoint, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	registry, err := config.registry()
+	fatal := make(chan struct{})
+	registry, err := config.registry(fatal)
 	if err != nil {
 		return nil, err
 	}
 	e := &Endpoint{
-		config: config, registry: registry, epoch: time.Now(), timeline: newTimeline(config.Observe),
-		fatal:    make(chan struct{}),
+		config: config, registry: registry, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: fatal,
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
 		peers: map[ownership.Accessor]*peer{}, requests: map[ownership.SessionName]*Request{},
 		onRequest: config.OnRequest,
@@ -98,7 +97,8 @@ func (e *Endpoint) Name() string { return e.config.Name }
 func (e *Endpoint) Incarnation() ownership.Incarnation { return e.config.Incarnation }
 
 // Fatal returns a channel that is closed when a grace deadline passed without
-// proof. Nothing is admitted and nothing retires any more (contract section 6).
+// proof, just before Config.Contain is called. Nothing is admitted and nothing
+// retires any more (contract section 6).
 func (e *Endpoint) Fatal() <-chan struct{} { return e.fatal }
 
 // Snapshot returns everything that the endpoint owns, at this moment.
@@ -193,9 +193,6 @@ func (e *Endpoint) react(s *Session, effect ownership.Effect) {
 			p.wake.raise()
 			p.discard()
 		}
-	case *ownership.FatalLatched:
-		e.once.Do(func() { close(e.fatal) })
-		e.config.Log.Error("grace deadline passed without proof", "endpoint", e.config.Name, "session", f.Containment.Session)
 	}
 	if s != nil {
 		s.react(effect)

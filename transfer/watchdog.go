@@ -63,11 +63,7 @@ func (w *watchdog) judge() (next time.Duration, any bool) {
 	}
 	deadline, clocks := e.registry.NextDeadline()
 	if clocks && deadline <= now {
-		effects, err := e.registry.Tick(now)
-		e.apply(effects)
-		if err != nil {
-			e.config.Log.Error("tick", "error", err)
-		}
+		w.tick(now)
 		deadline, clocks = e.registry.NextDeadline()
 	}
 	due, waits := w.next()
@@ -78,6 +74,25 @@ func (w *watchdog) judge() (next time.Duration, any bool) {
 		due = deadline
 	}
 	return max(0, due-e.now()), clocks || waits
+}
+
+// tick judges the deadlines. A containment that takes long goes on without the
+// watchdog: all deadlines are judged when it begins.
+func (w *watchdog) tick(now time.Duration) {
+	e := w.endpoint
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		effects, err := e.registry.Tick(now)
+		e.apply(effects)
+		if err != nil {
+			e.config.Log.Error("tick", "error", err)
+		}
+	}()
+	select {
+	case <-done:
+	case <-e.fatal:
+	}
 }
 
 // overdue takes out the operations whose wait ran out.
