@@ -59,8 +59,9 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 	if o == nil {
 		return stale("its piece is not owned")
 	}
-	i := int(n.Sequence - o.first)
-	within := n.Sequence >= o.first && i < len(o.claims)
+	offset := n.Sequence - o.first // wraps for one that is smaller
+	within := offset < uint64(len(o.claims))
+	i := int(offset)
 	if within && o.member(i).peer.accessor == n.Accessor {
 		if o.member(i).peer.incarnation != n.Incarnation {
 			return stale("it names another incarnation of " + string(n.Accessor))

@@ -24,6 +24,8 @@ func TestStaleNames(t *testing.T) {
 		"an earlier sequence":         func(c *ClaimName) { c.Sequence-- },
 		"a later sequence":            func(c *ClaimName) { c.Sequence += 7 },
 		"the sequence of the sibling": func(c *ClaimName) { c.Sequence++ },
+		"a sequence that wraps":       func(c *ClaimName) { c.Sequence += 1 << 63 },
+		"the largest sequence":        func(c *ClaimName) { c.Sequence = 1<<64 - 1 },
 		"a stranger's old sequence":   func(c *ClaimName) { c.Accessor, c.Sequence = "z", 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
