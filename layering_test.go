@@ -31,16 +31,17 @@ var layers = map[string]layer{
 	".": {},
 
 	// The core: the standard library and each other.
-	"spec":             {},
-	"fsm":              {},
-	"gen":              {},
-	"gen/*":            {ours: []string{"fsm", "gen/*"}},
-	"ownership":        {ours: []string{"fsm", "gen/*"}},
-	"ownership/blocks": {},
-	"backend":          {},
-	"memory":           {},
-	"transfer/wire":    {},
-	"transfer":         {ours: []string{"ownership", "ownership/blocks", "transfer/wire", "backend", "memory", "gen/*"}},
+	"spec":              {},
+	"fsm":               {},
+	"gen":               {},
+	"gen/*":             {ours: []string{"fsm", "gen/*"}},
+	"ownership":         {ours: []string{"fsm", "gen/*"}},
+	"ownership/explain": {ours: []string{"ownership", "gen/*"}},
+	"ownership/blocks":  {},
+	"backend":           {},
+	"memory":            {},
+	"transfer/wire":     {},
+	"transfer":          {ours: []string{"ownership", "ownership/explain", "ownership/blocks", "transfer/wire", "backend", "memory", "gen/*"}},
 
 	// fsmgen's own: what loads, checks, draws and emits.
 	"fsm/expr":    {},
@@ -64,6 +65,7 @@ var layers = map[string]layer{
 	"backend/nixl":        {ours: []string{"backend", "memory", "nixl"}},
 	"backend/backendtest": {ours: []string{"backend", "memory"}},
 	"transfer/rpc":        {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"}},
+	"transfer/admin":      {ours: []string{"transfer", "ownership", "ownership/explain"}},
 	"transfer/rpc/pb":     {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"scenario":            {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
 
@@ -79,6 +81,7 @@ var layers = map[string]layer{
 	"internal/cli/kvxfer/hazard": {ours: []string{"*"}},
 	"cmd/fsmgen":                 {ours: []string{"internal/cli/fsmgen"}},
 	"cmd/kvxfer":                 {ours: []string{"internal/cli/kvxfer"}},
+	"examples/sidecar":           {ours: []string{"transfer", "transfer/admin", "transfer/rpc", "backend", "backend/loop", "memory", "ownership"}},
 	"examples/quickstart":        {ours: []string{"transfer", "backend", "backend/loop", "memory", "ownership"}},
 }
 
