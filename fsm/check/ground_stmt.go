@@ -31,7 +31,7 @@ func (gr *grounder) stmts(list []*expr.Stmt, b binding) []*gstmt {
 	for _, s := range list {
 		switch s.Op {
 		case expr.Assign:
-			if !s.Target.Var.Tracked() {
+			if gr.m.slotOf[s.Target.Var] == nil {
 				continue
 			}
 			out = append(out, &gstmt{op: sAssign, slot: gr.expr(s.Target, b, false).val, value: gr.expr(s.Value, b, false)})

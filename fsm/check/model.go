@@ -105,6 +105,7 @@ type model struct {
 	initially *gnode
 	locals    int // most locals of one program
 	env       int
+	whole     bool // every variable is part of the state
 }
 
 // singleBits bounds the word of single variables: one word, if it can be, as it tells
@@ -119,7 +120,7 @@ func (m *model) layout() error {
 	m.slotOf = map[*expr.Var][]int{}
 	cur := -1
 	for _, v := range m.sys.Vars {
-		if v.Over != nil || !v.Tracked() {
+		if v.Over != nil || !m.tracks(v) {
 			continue
 		}
 		bits := bitsFor(v.Type.Size(0))
@@ -143,12 +144,16 @@ func (m *model) layout() error {
 	return nil
 }
 
+// tracks reports whether v is part of the state: what is kept for the caller alone
+// makes no difference, and is left out of what is explored.
+func (m *model) tracks(v *expr.Var) bool { return m.whole || v.Tracked() }
+
 func (m *model) layoutSet(set *expr.IndexSet) {
 	used := false
 	for rep := range m.counts[set] {
 		comp := -1
 		for _, v := range m.sys.Vars {
-			if v.Over != set || !v.Tracked() {
+			if v.Over != set || !m.tracks(v) {
 				continue
 			}
 			if comp < 0 {

@@ -62,7 +62,7 @@ func generateSpec(sp load.Spec, opt Options) ([]File, error) {
 	case *load.Table:
 		e.table(sp)
 	case *load.System:
-		return nil, nil // systems are checked; they have no Go form yet
+		return generateSystem(sp, opt)
 	default:
 		return nil, fmt.Errorf("no Go form for a %v", sp.Header().Kind)
 	}

@@ -72,6 +72,7 @@ type Table struct {
 // Output is what a table answers. The last input of the table changes fastest in
 // Answers; -1 is no value.
 type Output struct {
+	Table   string
 	Name    string
 	Type    *Type
 	Answers []int
@@ -120,6 +121,7 @@ type Proc struct {
 	Params []*Local
 	Body   []*Stmt
 	Doc    string
+	Hidden bool // reads or changes a hidden variable
 }
 
 // StmtOp is the operation of a statement. The zero value is no operation.

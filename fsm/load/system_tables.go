@@ -38,7 +38,7 @@ func (sr *systemReader) exprTable(t *Table) *expr.Table {
 		et.Inputs = append(et.Inputs, &expr.Local{Name: c.Name, Type: sr.enumType(c.Enum)})
 	}
 	for k, c := range t.Outputs {
-		out := &expr.Output{Name: c.Name, Type: sr.enumType(c.Enum), Answers: make([]int, len(t.Answers))}
+		out := &expr.Output{Table: t.Name, Name: c.Name, Type: sr.enumType(c.Enum), Answers: make([]int, len(t.Answers))}
 		for i, rule := range t.Answers {
 			out.Answers[i] = t.answered(t.Rules[rule].Then[k], c, i)
 		}
