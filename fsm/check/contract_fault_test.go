@@ -54,7 +54,7 @@ func (f fault) mustBeFound(t *testing.T, system string) {
 	changed, _, _ := strings.Cut(head+f.after+strings.Replace(tail, f.old, f.new, 1), "\nnever:") // would refuse it at once
 	sources[file] = load.NewSource(file, []byte(changed+"\n"))
 	sys := contractSystem(t, sources, system)
-	for _, env := range append([]string{}, sys.Environments...) {
+	for _, env := range environments(sys) {
 		r, err := check.System(context.Background(), sys, check.Options{Replicas: cmp.Or(f.replicas, 1), Environment: env})
 		if err != nil {
 			t.Fatal(err)

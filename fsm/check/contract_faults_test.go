@@ -6,6 +6,7 @@ package check_test
 var contractFaults = map[string][]fault{
 	"receive": receiveFaults,
 	"send":    sendFaults,
+	"session": sessionFaults,
 }
 
 var receiveFaults = []fault{
@@ -110,4 +111,29 @@ var sendFaults = []fault{
 	{finds: "local_ends", old: "local_fenced = true", new: "local_fenced = false"},
 	{finds: "honest", old: "refuted: true", new: "refuted: false"},
 	{finds: "I15", file: "claim.yaml", old: "settle: FAILED_QUIESCED", new: "settle: {ignore: not yet}"},
+}
+
+var sessionFaults = []fault{
+	{finds: "I1", old: `"!closed && !settled"`, new: `"!closed && outcome == ACTIVE"`},
+	{finds: "I2", old: "stage[p] = DOUBT", new: "stage[p] = OUT"},
+	{finds: "I2_open", old: "open = 0", new: "open = open"},
+	{finds: "I3", file: "outcome.yaml", old: "cancel: {ignore: the first answer stands}", new: "cancel: CANCELLED", after: "FAILED:\n    succeed"},
+	{finds: "I3_cause", old: "cause = why", new: "cause = NONE"},
+	{finds: "I4", old: "outcome == ACTIVE && complete && succeeded == owners", new: "outcome == ACTIVE && succeeded == owners"},
+	{finds: "I4_at_once", old: "commit()", new: "", after: "complete = true"},
+	{finds: "I6", old: "if outcome.terminal && stage[p] == OPEN", new: "if outcome.terminal && in(stage[p], OPEN, OUT)"},
+	{finds: "I7", old: `"!closed && !settled"`, new: `"!closed && outcome == ACTIVE"`},
+	{finds: "I8", old: "{kind: stale, when: closed, why: the session is not owned}", new: `{kind: stale, when: "closed && complete", why: the session is not owned}`, after: "fail(p pieces,"},
+	{finds: "I9", old: "fatal && !closed", new: "fatal && closed"},
+	{finds: "spread_at_once", old: "if outcome == CANCELLED { offer(answers[p], cancel) }", new: ""},
+	{finds: "piece_fails", old: "finish(fail, why, who)", new: "if !complete { finish(fail, why, who) }"},
+	{finds: "numbers", old: "      if upset {\n        unsettled++\n      }\n", new: ""},
+	{finds: "known_settled", old: "counted[p] = false", new: "counted[p] = upset"},
+	{finds: "kept", file: "outcome.yaml", old: "fail: {ignore: the first answer stands}", new: "fail: FAILED"},
+	{finds: "no_more", old: "outcome != ACTIVE || complete", new: "outcome != ACTIVE", replicas: 2},
+	{finds: "gap", old: "complete && open > 0", new: "complete && open > 3", after: "outcome == ACTIVE && !"},
+	{finds: "cancelled", old: "finish(cancel, CANCEL, who)", new: "finish(fail, CANCEL, who)"},
+	{finds: "stopped", old: "trigger.cause(STOP)", new: "trigger.cause(FAIL)"},
+	{finds: "failed", old: "finish(fail, why, who)", new: "finish(fail, why, LOCAL)"},
+	{finds: "I15", old: `do: "unsettled--"`, new: "do: |\n      if complete { unsettled-- }"},
 }

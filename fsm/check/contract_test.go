@@ -4,6 +4,7 @@
 package check_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -27,6 +28,7 @@ func contractSources(t testing.TB) map[string]*load.Source {
 				t.Fatal(err)
 			}
 			base := filepath.Base(name)
+			data = bytes.Replace(data, []byte("most: 65535"), []byte("most: 3"), 1) // a full table can be reached
 			out[base] = load.NewSource(base, data)
 		}
 	}
@@ -50,6 +52,14 @@ func contractSystem(t testing.TB, sources map[string]*load.Source, name string) 
 	return sys
 }
 
+// environments lists those of a system; one without any has a single, nameless one.
+func environments(sys *load.System) []string {
+	if len(sys.Environments) == 0 {
+		return []string{""}
+	}
+	return sys.Environments
+}
+
 // TestContract: the systems of the contract keep every property.
 func TestContract(t *testing.T) {
 	sources := contractSources(t)
@@ -58,6 +68,9 @@ func TestContract(t *testing.T) {
 		replicas int
 		symmetry bool
 	}{
+		{"session", 1, false},
+		{"session", 2, false},
+		{"session", 3, false},
 		{"send", 1, false},
 		{"send", 2, false},
 		{"send", 3, true},
@@ -69,7 +82,7 @@ func TestContract(t *testing.T) {
 			continue
 		}
 		sys := contractSystem(t, sources, tc.name)
-		for _, env := range sys.Environments {
+		for _, env := range environments(sys) {
 			r := explore(t, sys, check.Options{Replicas: tc.replicas, Environment: env, Symmetry: tc.symmetry})
 			t.Logf("%s, %d replicas, %s: %d states, %d edges, depth %d, %v", tc.name, tc.replicas, env, r.States, r.Edges, r.Depth, r.Elapsed)
 			for _, f := range r.Findings {

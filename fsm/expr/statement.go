@@ -170,6 +170,10 @@ func (t *typer) callStmt(call *ast.CallExpr, sc *Scope) *Stmt {
 			t.errorf(call, "%s has mistakes of its own, or calls itself", id.Name)
 			return nil
 		}
+		if p.Hidden && !sc.Hidden {
+			t.errorf(call, "%s is about hidden variables: only world and environment actions may call it", id.Name)
+			return nil
+		}
 		args, ok := t.arguments(call, id.Name, p.Params, call.Args, sc)
 		if !ok {
 			return nil

@@ -184,7 +184,8 @@ func (sr *systemReader) declareTexts() {
 		sr.scope.Procs[name] = p
 		sr.sys.Procs = append(sr.sys.Procs, p)
 		sr.pending[name] = func() bool {
-			p.Body = sr.stmts(e.val, "procedure "+name, &expr.Scope{Locals: params, Hidden: false})
+			p.Body = sr.stmts(e.val, "procedure "+name, &expr.Scope{Locals: params, Hidden: true})
+			p.Hidden = expr.Hidden(p.Body)
 			return p.Body != nil
 		}
 		order = append(order, name)
