@@ -72,9 +72,9 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 	c.admitted++
 	s := &session{
 		name: spec.Name, order: c.admitted, side: spec.Side, outcome: outcome.Initial,
-		timeout: spec.RequestTimeout, grace: spec.Grace,
+		expires: spec.RequestTimeout, grace: spec.Grace,
 	}
-	defaultTo(&s.timeout, c.cfg.RequestTimeout)
+	defaultTo(&s.expires, c.cfg.RequestTimeout)
 	defaultTo(&s.grace, c.cfg.Grace)
 	r := c.request(spec.Name.Request)
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, outcome: s.outcome, session: s})
@@ -187,10 +187,10 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 	n := len(spec.Cohort)
 	o := &owner{
 		session: s, name: spec.Name.Piece, kind: spec.Kind, first: c.sequence + 1,
-		gate: gate.Initial, outcome: outcome.Initial, need: n, hasLocal: spec.Local,
+		gate: gate.Initial, outcome: outcome.Initial, need: uint8(n), hasLocal: spec.Local,
 	}
 	if spec.Count > 0 {
-		o.counted, o.need = true, spec.Count
+		o.counted, o.need = true, uint8(spec.Count)
 	}
 	total := n
 	if spec.Local {
@@ -198,8 +198,10 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 	}
 	o.claims = make([]claimed, total)
 	s.members = slices.Grow(s.members, total)
+	var remote []uint64
 	if s.side == Send {
-		o.remote = make([]uint64, n)
+		remote = make([]uint64, n)
+		o.remote = &remote
 	}
 	for i := range o.claims {
 		m := Member{Accessor: Local, Incarnation: c.cfg.Incarnation}
@@ -211,8 +213,8 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 		o.claims[i] = claimed{
 			since: c.now, member: uint16(k), state: claim.Initial, verdict: verdict.Initial, phase: operation.PhaseIdle,
 		}
-		if o.remote != nil && i < n {
-			o.remote[i] = m.Sequence
+		if remote != nil && i < n {
+			remote[i] = m.Sequence
 		}
 	}
 	o.count[claim.Initial] = uint8(total)

@@ -80,11 +80,11 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 // cancelUnknown leaves a tombstone for an attempt newer than any admitted; it
 // covers all later ones too, with the first origin.
 func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, error) {
-	if r := c.requests[name.Request]; r == nil || r.tombstone.from == 0 {
+	if r := c.requests[name.Request]; r == nil || r.tombstone == nil {
 		if c.counters.Tombstones >= c.cfg.Tombstones {
 			return CancelResult{}, fail(KindCapacity, name.what(), "the table of tombstones is full")
 		}
-		t := tombstone{from: name.Attempt, origin: spec.Origin}
+		t := &tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}

@@ -30,11 +30,11 @@ func checkInvariants(t testing.TB, r *Registry) {
 		if err := recountSession(s, doubts); err != nil {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
-		unsettled += s.unsettled
+		unsettled += int(s.unsettled)
 		owners += len(s.pieces)
-		if s.deadline.place > 0 {
+		if s.place > 0 {
 			timed++
-			if c.deadlines[s.deadline.place-1] != s {
+			if c.deadlines[s.place-1] != s {
 				t.Fatalf("session %v is not at its place among the deadlines", s.name)
 			}
 		}
@@ -51,7 +51,7 @@ func checkInvariants(t testing.TB, r *Registry) {
 }
 
 func recountSession(s *session, doubts map[*peer]int) error {
-	var open, succeeded, unsettled int
+	var open, succeeded, unsettled int32
 	members := make([]member, len(s.members))
 	for _, o := range s.pieces {
 		var count [claimStates]uint8
@@ -107,17 +107,17 @@ func recountSession(s *session, doubts map[*peer]int) error {
 
 // checkDeadline: exactly the sessions with a running clock have a deadline.
 func (c *core) checkDeadline(s *session) error {
-	has := s.deadline.place > 0
+	has := s.place > 0
 	switch {
 	case s.outcome == outcome.Active:
-		if has != s.armed || has && s.deadline.at != s.expires {
+		if has != s.armed || has && s.deadline != s.expires {
 			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.armed, has)
 		}
 	case s.settled || c.fatal != nil:
 		if has {
 			return fmt.Errorf("settled or FATAL, and a clock runs")
 		}
-	case !s.draining || !has || s.deadline.at != s.graceEnds():
+	case !s.draining || !has || s.deadline != s.graceEnds():
 		return fmt.Errorf("not settled, draining %v, deadline %v", s.draining, has)
 	}
 	return nil
@@ -156,10 +156,10 @@ func checkTables(t testing.TB, c *core) {
 	t.Helper()
 	tombstones, kept, waiting, quiesced := 0, 0, 0, 0
 	for id, r := range c.requests {
-		if r.tombstone.from != 0 {
+		if r.tombstone != nil {
 			tombstones++
 		}
-		if r.tombstone.from == 0 && len(r.attempts) == 0 {
+		if r.tombstone == nil && len(r.attempts) == 0 {
 			t.Fatalf("request %v is remembered for nothing", id)
 		}
 	}

@@ -166,7 +166,7 @@ func (c *core) countUnsettled(s *session, settled bool) {
 	if settled {
 		d = -1
 	}
-	s.unsettled += d
+	s.unsettled += int32(d)
 	c.unsettledOwners += d
 }
 

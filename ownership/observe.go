@@ -79,7 +79,10 @@ func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
 		Name: s.name, Side: s.side, Outcome: s.outcome, Cause: s.cause, Origin: s.origin,
 		Physical: s.physical(c.fatal != nil), Complete: s.complete, Settled: s.settled,
-		Armed: s.armed, Expires: s.expires, Draining: s.draining,
+		Armed: s.armed, Draining: s.draining,
+	}
+	if s.armed {
+		st.Expires = s.expires
 	}
 	if s.draining {
 		st.DrainStart, st.Deadline = s.start, s.graceEnds()
@@ -99,7 +102,7 @@ func (c *core) pieceState(o *owner) PieceState {
 		st.Cause, st.Origin = o.session.cause, o.session.origin
 	}
 	if o.counted {
-		st.Count = o.need
+		st.Count = int(o.need)
 	}
 	for i := range o.cohort() {
 		st.Claims = append(st.Claims, c.claimState(o, i))

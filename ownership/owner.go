@@ -20,11 +20,11 @@ type owner struct {
 	name    string
 	kind    string
 	region  *region
-	slot    int // in region.owners
 	first   uint64
 	claims  []claimed // the cohort's, then the local one
-	remote  []uint64  // send side: the peers' own sequences, one a cohort claim
-	need    int       // accessors that must count: the cohort's size, or N of a counted one
+	remote  *[]uint64 // send side: the peers' own sequences, one a cohort claim
+	slot    int32     // in region.owners
+	need    uint8     // accessors that must count: the cohort's size, or N of a counted one
 
 	gate     gate.State
 	outcome  outcome.State

@@ -39,7 +39,7 @@ func (o *owner) hopeless() bool {
 			able++
 		}
 	}
-	if able < o.need {
+	if able < int(o.need) {
 		return true
 	}
 	l := o.localClaim()
@@ -50,7 +50,7 @@ func (o *owner) hopeless() bool {
 // they may ever have written, so every other one that is PUBLISHED was never
 // exposed. Those in doubt, acknowledged or fenced keep needing their own proof.
 func (c *core) choose(o *owner) {
-	if !o.counted || o.selected || o.counting() < o.need {
+	if !o.counted || o.selected || o.counting() < int(o.need) {
 		return
 	}
 	o.selected = true
@@ -85,7 +85,7 @@ func (o *owner) answered() bool {
 			n++
 		}
 	}
-	return n >= o.need
+	return n >= int(o.need)
 }
 
 // delivered reports whether the piece may be SUCCEEDED (I4, I5).
@@ -131,7 +131,7 @@ func (c *core) moveGate(o *owner, e gate.Event) {
 func (s *session) countGate(o *owner, g gate.State, d int) {
 	switch g {
 	case gate.Open:
-		s.open += d
+		s.open += int32(d)
 	case gate.Publishing:
 		for i := range o.cohort() {
 			o.member(i).publishing += uint16(d)

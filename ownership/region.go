@@ -39,7 +39,7 @@ func (g *region) held(why string) *Error {
 }
 
 func (g *region) hold(o *owner) {
-	o.region, o.slot = g, len(g.owners)
+	o.region, o.slot = g, int32(len(g.owners))
 	g.owners = append(g.owners, o)
 }
 

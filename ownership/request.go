@@ -15,7 +15,7 @@ import (
 type request struct {
 	attempts  []attempt  // ascending
 	single    [1]attempt // room for the first one
-	tombstone tombstone
+	tombstone *tombstone // nil: nothing was cancelled ahead
 }
 
 // attempt is one admitted attempt; session is nil once it is closed, and only
@@ -31,7 +31,7 @@ type attempt struct {
 
 // tombstone cancels an attempt that was not admitted yet, and all later ones.
 type tombstone struct {
-	from   uint32 // 0: there is none
+	from   uint32
 	origin Origin // the first one
 	// life of the request's creator, where it asked by itself: fencing it
 	// retires the tombstone. Zero where somebody else asked.
@@ -39,7 +39,7 @@ type tombstone struct {
 }
 
 func (r *request) covers(attempt uint32) bool {
-	return r.tombstone.from != 0 && attempt >= r.tombstone.from
+	return r.tombstone != nil && attempt >= r.tombstone.from
 }
 
 func (r *request) find(number uint32) *attempt {
@@ -158,10 +158,10 @@ func (c *core) setWatermark(name string, below uint64) error {
 // dropTombstone retires a tombstone, and its record where that is all it held.
 func (c *core) dropTombstone(id RequestID) {
 	r := c.requests[id]
-	if r == nil || r.tombstone.from == 0 {
+	if r == nil || r.tombstone == nil {
 		return
 	}
-	r.tombstone = tombstone{}
+	r.tombstone = nil
 	c.counters.Tombstones--
 	if len(r.attempts) == 0 {
 		delete(c.requests, id)
@@ -176,7 +176,7 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 	}
 	for _, n := range e.ids {
 		id := RequestID{string(a), n}
-		if r := c.requests[id]; r != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
+		if r := c.requests[id]; r != nil && r.tombstone != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
 			c.dropTombstone(id)
 		}
 	}

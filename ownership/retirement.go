@@ -12,7 +12,7 @@ import (
 // arm starts the request clock at the first publication; nothing extends it.
 func (c *core) arm(s *session) {
 	if !s.armed {
-		s.armed, s.expires = true, later(c.now, s.timeout)
+		s.armed, s.expires = true, later(c.now, s.expires)
 	}
 }
 

@@ -10,13 +10,24 @@ import (
 )
 
 // session is all pieces of one attempt of one request on one side (contract §5).
-// Bare: core serialises.
+// Bare: core serialises. There may be a million: its size matters.
 type session struct {
-	name    SessionName
-	order   uint64 // of admission
+	name  SessionName
+	cause Cause
+	order uint64 // of admission
+
+	grace    time.Duration
+	expires  time.Duration // of the request clock; until it is armed, how long it will run
+	start    time.Duration // of the drain, once draining
+	deadline time.Duration // while place > 0
+	place    int32         // among the deadlines, plus one; 0: no clock runs
+
+	unsettled int32 // pieces
+	open      int32 // gates
+	succeeded int32 // pieces
+
 	side    Side
 	outcome outcome.State
-	cause   Cause
 	origin  Origin
 
 	complete bool
@@ -25,23 +36,13 @@ type session struct {
 	touched  bool
 	trigger  bool // something in this step starts a drain (contract §6)
 	cancels  bool // send side: it has ended just now and its peers are to be told
-
 	armed    bool // the request clock has a start
 	draining bool // the drain has a start
-	timeout  time.Duration
-	grace    time.Duration
-	expires  time.Duration // of the request clock, once armed
-	start    time.Duration // of the drain, once draining
-	deadline deadline
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
 	byName  map[string]*owner // only with many pieces
 	members []member
-
-	unsettled int // pieces
-	open      int // gates
-	succeeded int // pieces
 }
 
 // manyPieces is from how many pieces on a map is worth its memory.
@@ -138,7 +139,7 @@ func (c *core) endPiece(o *owner, e outcome.Event) {
 
 // succeedIfDone commits the session's success (contract §5).
 func (c *core) succeedIfDone(s *session) {
-	if s.outcome == outcome.Active && s.complete && s.succeeded == len(s.pieces) {
+	if s.outcome == outcome.Active && s.complete && int(s.succeeded) == len(s.pieces) {
 		c.endSession(s, outcome.Succeed, "", NoOrigin)
 	}
 }

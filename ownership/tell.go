@@ -28,7 +28,7 @@ func (c *core) reportMove(o *owner, i int, from, to claim.State) {
 		return
 	}
 	p := o.member(i).peer
-	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, o.remote[i]}
+	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, (*o.remote)[i]}
 	c.queue(p.member(), Send, &Result{name, e})
 }
 
