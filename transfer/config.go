@@ -49,7 +49,11 @@ type Config struct {
 	// slow: then events are lost and counted, and nothing else. It must not call
 	// Stop or Halt.
 	Observe func(Event)
-	// Log gets one line for what an operator may need to know. nil: none.
+	// Log gets one line for each transition, with the transition's own time, and
+	// for what an operator may need to know. Doubts and quarantine are warnings,
+	// conflicts and FATAL errors, ends and releases are informative, the rest is
+	// for debugging. It is written on the goroutine of Observe: a slow handler
+	// delays no transfer, and lines that it has no time for are counted. nil: none.
 	Log *slog.Logger
 	// Quarantine is how far a doubt closes admission.
 	Quarantine ownership.Quarantine
@@ -100,6 +104,8 @@ func (c *Config) validate() error {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	} else {
+		c.Observe = c.logged(c.Observe)
 	}
 	return nil
 }

@@ -21,11 +21,12 @@ type Endpoint struct {
 	registry *ownership.Registry
 	epoch    time.Time // with a monotonic reading; the registry's time 0
 
-	timeline *timeline
-	watchdog *watchdog
-	poller   *poller
-	changed  broadcast // something was proven, sent or attached
-	number   atomic.Uint64
+	timeline  *timeline
+	watchdog  *watchdog
+	poller    *poller
+	changed   broadcast // something was proven, sent or attached
+	admission broadcast // what is taken in has changed
+	number    atomic.Uint64
 
 	ctx     context.Context // ends with Halt
 	halt    context.CancelFunc
@@ -186,6 +187,8 @@ func (e *Endpoint) react(s *Session, effect ownership.Effect) {
 		}
 	case *ownership.SessionEnded, *ownership.SessionUnsettled:
 		e.watchdog.wake.raise()
+	case *ownership.AdmissionChanged:
+		e.admission.send()
 	case *ownership.SessionClosed:
 		e.forget(f.Session)
 	case *ownership.Queued:
