@@ -39,6 +39,7 @@ type explorer struct {
 	peak    int
 	last    time.Time
 	firsts  int // number of first states
+	widest  int // most words that one step moved
 	print   uint64
 	names   []uint64 // hashes of the instances' names, for fingerprints
 	acyclic *bool    // no state can come back
@@ -47,7 +48,7 @@ type explorer struct {
 }
 
 func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *explorer {
-	x := &explorer{engine: newEngine(m, o.Symmetry), ctx: ctx, o: o, start: start, last: start, q: &queue{},
+	x := &explorer{engine: newEngine(m, o.Symmetry), widest: 1, ctx: ctx, o: o, start: start, last: start, q: &queue{},
 		hits: map[*load.Property]*hit{}, stuck: make([]*hit, len(m.goals))}
 	x.mask = make([]uint64, x.stride)
 	x.seen = newVisited(x.engine)
@@ -269,6 +270,7 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 		return false
 	}
 	x.edges++
+	x.widest = max(x.widest, len(x.moved))
 	if x.o.print {
 		x.fingerprint(i, code)
 	}

@@ -83,7 +83,7 @@ func (x *explorer) pursue(f *Finding, g *goal) {
 	y.mask = make([]uint64, y.stride)
 	y.seen = newVisited(y.engine)
 	y.seen.moved = y.settleIn
-	y.local = x.local
+	y.local, y.widest = x.local, x.widest
 	y.engine.grown = func() {}
 	starts := x.due(g)
 	for _, s := range starts {

@@ -102,6 +102,9 @@ func (x *explorer) path(state int) []uint64 {
 		found := false
 		for s := x.levels[level-1]; s < x.levels[level] && !found; s++ {
 			from := x.q.at(s)
+			if x.distance(from, target) > x.widest {
+				continue
+			}
 			x.each(from, func(_ int, _, _ *leaf, next uint64) bool {
 				if x.canonical(next) == target {
 					codes = append(codes, from)
@@ -115,6 +118,39 @@ func (x *explorer) path(state int) []uint64 {
 		codes[i], codes[j] = codes[j], codes[i]
 	}
 	return codes
+}
+
+// distance is the number of words in which two states differ, whatever the order of
+// the replicas if that does not count. No step moves more words than the widest.
+func (x *explorer) distance(a, b uint64) int {
+	n := 0
+	for c := range x.compOf {
+		if x.m.comps[c].set != nil && x.sym {
+			break // single variables come first
+		}
+		if (a^b)>>(x.shift[c]&63)&x.maskW[c] != 0 {
+			n++
+		}
+	}
+	if !x.sym {
+		return n
+	}
+	for _, s := range x.symmetric {
+		n += s.n
+		for i, j := s.first, s.first; i < s.first+s.n && j < s.first+s.n; {
+			p, q := a>>(x.shift[i]&63)&x.maskW[i], b>>(x.shift[j]&63)&x.maskW[j]
+			if p == q {
+				n--
+			}
+			if p <= q {
+				i++
+			}
+			if q <= p {
+				j++
+			}
+		}
+	}
+	return n
 }
 
 // replay turns codes into steps, without exchanging replicas on the way. It

@@ -70,15 +70,23 @@ func (v *visited) mark(at uint64) bool {
 	return true
 }
 
-// fits reports whether the bitmap has room for every word that is known.
+// fits makes room for every word that is known, if that is simple: the words of the
+// first component are the highest digit of a place. It reports whether there is room.
 func (v *visited) fits() bool {
 	if v.bits == nil {
 		return true
 	}
 	for k, c := range v.e.classes {
-		if len(c.words) > v.room[k] {
+		if len(c.words) <= v.room[k] {
+			continue
+		}
+		if k != v.e.m.comps[0].class || len(c.comps) > 1 {
 			return false
 		}
+		v.room[k] = len(c.words) + len(c.words)/8
+		bits := make([]uint64, v.weight[0]*uint64(v.room[k])>>6+1)
+		copy(bits, v.bits)
+		v.bits = bits
 	}
 	return true
 }
@@ -119,9 +127,9 @@ func (v *visited) bitmap(most int) bool {
 		v.room = append(v.room, n+n/8+1)
 	}
 	total := uint64(1)
-	for c, comp := range v.e.m.comps {
+	for c := len(v.e.m.comps) - 1; c >= 0; c-- {
 		v.weight[c] = total
-		total *= uint64(v.room[comp.class])
+		total *= uint64(v.room[v.e.m.comps[c].class])
 		if total>>6 >= uint64(most) {
 			return false
 		}
