@@ -4,9 +4,10 @@
 package check_test
 
 var contractFaults = map[string][]fault{
-	"receive": receiveFaults,
-	"send":    sendFaults,
-	"session": sessionFaults,
+	"receive":    receiveFaults,
+	"retirement": retirementFaults,
+	"send":       sendFaults,
+	"session":    sessionFaults,
 }
 
 var receiveFaults = []fault{
@@ -136,4 +137,28 @@ var sessionFaults = []fault{
 	{finds: "stopped", old: "trigger.cause(STOP)", new: "trigger.cause(FAIL)"},
 	{finds: "failed", old: "finish(fail, why, who)", new: "finish(fail, why, LOCAL)"},
 	{finds: "I15", old: `do: "unsettled--"`, new: "do: |\n      if complete { unsettled-- }"},
+}
+
+var retirementFaults = []fault{
+	{finds: "I6", old: `do: "emit(latch_fatal)"`, new: `do: "settled = true"`},
+	{finds: "I9", old: "fatal && !closed", new: "fatal && closed"},
+	{finds: "I10", old: "settled && !is_settled && at >= grace_ends", new: "settled && !is_settled"},
+	{finds: "I10_ahead", old: "settled && !is_settled && at >= grace_ends", new: "!is_settled"},
+	{finds: "armed_once", old: "if !armed {", new: "if !ended {"},
+	{finds: "first_publication", old: "expires = at + timeout", new: "expires = at + grace"},
+	{finds: "at_risk", old: "!has_ended && (ended || is_settled || triggered)", new: "!has_ended && (ended || is_settled)"},
+	{finds: "drained", old: "settled && is_settled)", new: "settled)"},
+	{finds: "own_time", old: "draining = true\n      start = at", new: "draining = true\n      start = expires"},
+	{finds: "disputed", old: "at >= grace_ends {", new: "at > grace_ends {"},
+	{finds: "disputed_ahead", old: "settled && !is_settled && at >= grace_ends", new: "settled && !is_settled"},
+	{finds: "expiry_time", old: "drain(expires, is_settled)", new: "drain(min(at, last), is_settled)"},
+	{finds: "expired_once", old: "!waits || at < expires", new: "!waits || at + 1 < expires"},
+	{finds: "too_late", old: "!fatal && at >= grace_ends\"", new: "!fatal && at > grace_ends\""},
+	{finds: "completed_late", old: "waits && at >= expires ||", new: "waits && at > expires ||"},
+	{finds: "fatal_only", old: "!drains || at < grace_ends", new: "!draining || at < grace_ends"},
+	{finds: "settled_rests", old: "ended && !settled && draining && !closed", new: "ended && draining && !closed"},
+	{finds: "closed_rests", old: "{kind: stale, when: closed, why: the session is not owned}", new: `{kind: stale, when: "closed && armed", why: the session is not owned}`, after: "update(at time"},
+	{finds: "unsettled_kept", old: "!settled && !closed", new: "!ended && !closed"},
+	{finds: "I15_request", old: "!waits || at < expires", new: "!waits || at <= expires + longest"},
+	{finds: "I15_grace", old: "!drains || at < grace_ends", new: "!drains || at < grace_ends + last"},
 }

@@ -68,6 +68,7 @@ func TestContract(t *testing.T) {
 		replicas int
 		symmetry bool
 	}{
+		{"retirement", 1, false},
 		{"session", 1, false},
 		{"session", 2, false},
 		{"session", 3, false},
