@@ -62,6 +62,7 @@ type engine struct {
 
 	sym       bool
 	symmetric []symmetricSet
+	symOf     [maxComps]symmetricSet
 	equal     [][]uint64 // by class and replica: instances to leave out beside an equal neighbour
 
 	code  uint64
@@ -95,6 +96,9 @@ func newEngine(m *model, sym bool) *engine {
 			if c.set != nil {
 				e.symmetric = append(e.symmetric, symmetricSet{i, m.counts[c.set]})
 			}
+		}
+		if c.set != nil {
+			e.symOf[i] = e.symmetric[len(e.symmetric)-1]
 		}
 		cl := e.classes[c.class]
 		cl.comps = append(cl.comps, i)
@@ -262,25 +266,41 @@ func (e *engine) canonical(code uint64) uint64 {
 		return code
 	}
 	for _, s := range e.symmetric {
-		var nums [maxComps]uint64
-		sorted := true
-		for k := range s.n {
-			c := s.first + k
-			nums[k] = code >> (e.shift[c] & 63) & e.maskW[c]
-			sorted = sorted && (k == 0 || nums[k-1] <= nums[k])
+		for c := s.first + 1; c < s.first+s.n; c++ {
+			code = e.sink(code, c, s.first)
 		}
-		if sorted {
-			continue
-		}
-		for k := 1; k < s.n; k++ {
-			for j := k; j > 0 && nums[j-1] > nums[j]; j-- {
-				nums[j-1], nums[j] = nums[j], nums[j-1]
-			}
-		}
-		for k := range s.n {
-			c := s.first + k
-			code = code&^(e.maskW[c]<<(e.shift[c]&63)) | nums[k]<<(e.shift[c]&63)
-		}
+	}
+	return code
+}
+
+// field reads the number of a component from a code.
+func (e *engine) field(code uint64, c int) uint64 {
+	return code >> (e.shift[c&(maxComps-1)] & 63) & e.maskW[c&(maxComps-1)]
+}
+
+// exchange swaps the numbers of two neighbours of one class.
+func (e *engine) exchange(code uint64, c int) uint64 {
+	d := e.field(code, c-1) ^ e.field(code, c)
+	return code ^ d<<(e.shift[(c-1)&(maxComps-1)]&63) ^ d<<(e.shift[c&(maxComps-1)]&63)
+}
+
+// sink moves the number of c down as long as the one before it is larger.
+func (e *engine) sink(code uint64, c, first int) uint64 {
+	for ; c > first && e.field(code, c-1) > e.field(code, c); c-- {
+		code = e.exchange(code, c)
+	}
+	return code
+}
+
+// reorder is canonical for a code in which only component c may be out of order.
+func (e *engine) reorder(code uint64, c int) uint64 {
+	s := e.symOf[c&(maxComps-1)]
+	if s.n == 0 {
+		return code
+	}
+	code = e.sink(code, c, s.first)
+	for c++; c < s.first+s.n && e.field(code, c-1) > e.field(code, c); c++ {
+		code = e.exchange(code, c)
 	}
 	return code
 }

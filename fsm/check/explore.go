@@ -228,8 +228,17 @@ func (x *explorer) planned(l *leaf) bool {
 	}
 	x.edges++
 	code := x.code ^ flip
-	if x.seen.bits == nil || x.sym || x.inside != nil {
+	switch {
+	case x.inside != nil:
 		x.arrive(code)
+		return true
+	case x.sym:
+		code = x.reorder(code, c)
+		fallthrough
+	case x.seen.bits == nil:
+		if x.seen.add(code) {
+			x.q.push(code)
+		}
 		return true
 	}
 	moved := uint64(code>>(x.shift[c]&63)&x.maskW[c]) - uint64(x.idx[c])

@@ -20,7 +20,7 @@ type visited struct {
 
 func newVisited(e *engine) *visited {
 	v := &visited{e: e, moved: func() {}}
-	v.grow(12)
+	v.grow(14)
 	return v
 }
 
