@@ -4,7 +4,9 @@
 package check_test
 
 var contractFaults = map[string][]fault{
+	"admission":  admissionFaults,
 	"receive":    receiveFaults,
+	"region":     regionFaults,
 	"retirement": retirementFaults,
 	"send":       sendFaults,
 	"session":    sessionFaults,
@@ -161,4 +163,36 @@ var retirementFaults = []fault{
 	{finds: "unsettled_kept", old: "!settled && !closed", new: "!ended && !closed"},
 	{finds: "I15_request", old: "!waits || at < expires", new: "!waits || at <= expires + longest"},
 	{finds: "I15_grace", old: "!drains || at < grace_ends", new: "!drains || at < grace_ends + last"},
+}
+
+var admissionFaults = []fault{
+	{finds: "state_of_admission", old: "refresh()", new: "", after: "doubt_local:\n"},
+	{finds: "I9", old: "{kind: fatal, when: fatal, why: nothing retires once the registry is FATAL}", new: "{kind: fatal, when: stopped, why: nothing retires once the registry is FATAL}"},
+	{finds: "I9_once", old: "when: fatal, why: the registry is FATAL already", new: "when: stopped, why: the registry is FATAL already"},
+	{finds: "I17", old: "owners = 0", new: "owners = owners"},
+	{finds: "memory", old: "scope != OFF && !known", new: "scope != OFF"},
+	{finds: "doubt_closes", old: "if !still_doubted {\n        remembered[a] = false\n        in_doubt[a] = false\n      }", new: "remembered[a] = false\n      if !still_doubted {\n        in_doubt[a] = false\n      }"},
+	{finds: "settled_stays", old: `world: "in_doubt[a] = false"`, new: "do: \"if doubted > 0 { doubted-- }\"\n    world: \"in_doubt[a] = false\""},
+	{finds: "quarantine", old: "(scope == ENDPOINT || local_doubted)", new: "local_doubted"},
+	{finds: "quarantine_pieces", old: "(scope == ENDPOINT || local_doubted)", new: "scope == ENDPOINT"},
+	{finds: "names_nobody", old: "refuses_all || names_doubted", new: "refuses_all"},
+	{finds: "names_nobody", old: "{kind: refused, when: busy", new: "{kind: refused, when: owned"},
+	{finds: "off", old: "if scope != OFF {\n        local_doubted", new: "if scope != ACCESSOR {\n        local_doubted"},
+	{finds: "limits", old: "tombstones >= max_tombstones ||", new: "tombstones > max_tombstones ||"},
+	{finds: "for_good", old: "stopped = true", new: "stopped = !stopped"},
+	{finds: "stopped_admits_nothing", old: `refuses_all: "fatal || stopped ||`, new: `refuses_all: "fatal ||`},
+	{finds: "stop_keeps", old: "retained || reports_wait", new: "retained"},
+	{finds: "reopened", old: "doubted = 0\n      local_doubted = false", new: "doubted = 0"},
+	{finds: "fenced", old: "if known && !still_doubted", new: "if known"},
+	{finds: "names_once", old: "!covered && known == OLDER", new: "!covered && known == OLDER && earlier_active"},
+	{finds: "buried", old: "if !buried {", new: "if tombstones < max_tombstones {"},
+}
+
+var regionFaults = []fault{
+	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holders > 1"`},
+	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holder == RECEIVER"`, after: "deregister(fatal bool):"},
+	{finds: "I16", old: "if holders == 0 { holder = NOBODY }", new: "holder = NOBODY", replicas: 2},
+	{finds: "alone", old: "holder == RECEIVER || ", new: "", replicas: 2},
+	{finds: "I9_deregister", old: "when: fatal", new: `when: "fatal && !registered"`, after: "deregister(fatal bool):"},
+	{finds: "I9_remove", old: "when: fatal", new: `when: "fatal && !registered"`, after: "remove(fatal bool):"},
 }

@@ -68,6 +68,8 @@ func TestContract(t *testing.T) {
 		replicas int
 		symmetry bool
 	}{
+		{"admission", 2, false},
+		{"region", 2, false},
 		{"retirement", 1, false},
 		{"session", 1, false},
 		{"session", 2, false},
