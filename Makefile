@@ -8,6 +8,10 @@ GO ?= go
 # Arguments for `make run`, as in: make run ARGS="--transport tcp --count 5"
 ARGS ?=
 FUZZTIME ?= 30s
+# What the version command prints where the Go tool cannot know it.
+LDFLAGS = -X $(CLI).version=$(shell git describe --tags --always --dirty 2>/dev/null || echo devel) \
+          -X $(CLI).commit=$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+CLI = github.com/kvxfer/kvxfer/internal/cli/kvxfer
 
 .PHONY: help
 help: ## list the targets
@@ -20,7 +24,7 @@ run: build nixl ## the main job: two processes move KV blocks through NIXL, owne
 .PHONY: build
 build: ## build bin/kvxfer and bin/fsmgen
 	@mkdir -p bin
-	@$(GO) build -o bin/ ./cmd/kvxfer ./cmd/fsmgen
+	@$(GO) build -ldflags "$(LDFLAGS)" -o bin/ ./cmd/kvxfer ./cmd/fsmgen
 
 .PHONY: nixl
 nixl: build ## get the NIXL library (68 MB, pinned hashes) unless one is installed; without network, say so and go on
@@ -48,6 +52,10 @@ lint: ## go vet and staticcheck (pinned in tools/go.mod)
 .PHONY: generate
 generate: ## rebuild gen/ and docs/machines/ from spec/
 	@$(GO) run ./cmd/fsmgen generate
+
+.PHONY: proto
+proto: ## rebuild transfer/rpc/pb from control.proto (gets protoc from PyPI)
+	@bash transfer/rpc/generate.sh
 
 .PHONY: gen-check
 gen-check: build ## fail if a generated file differs from its spec
