@@ -187,13 +187,6 @@ func (h *harness) wantClaims(p PieceName, want ...claim.State) {
 	}
 }
 
-func (h *harness) wantGate(p PieceName, want gate.State) {
-	h.t.Helper()
-	if got := h.state(p).Gate; got != want {
-		h.t.Fatalf("gate is %v, want %v", got, want)
-	}
-}
-
 func (h *harness) labels(a Accessor) []string {
 	out := []string{}
 	for _, m := range h.reg.Waiting(a) {
