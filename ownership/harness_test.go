@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
 	"github.com/kvxfer/kvxfer/gen/operation"
 )
 
