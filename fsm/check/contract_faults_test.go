@@ -5,6 +5,7 @@ package check_test
 
 var contractFaults = map[string][]fault{
 	"admission":  admissionFaults,
+	"member":     memberFaults,
 	"receive":    receiveFaults,
 	"region":     regionFaults,
 	"retirement": retirementFaults,
@@ -195,4 +196,20 @@ var regionFaults = []fault{
 	{finds: "alone", old: "holder == RECEIVER || ", new: "", replicas: 2},
 	{finds: "I9_deregister", old: "when: fatal", new: `when: "fatal && !registered"`, after: "deregister(fatal bool):"},
 	{finds: "I9_remove", old: "when: fatal", new: `when: "fatal && !registered"`, after: "remove(fatal bool):"},
+}
+
+var memberFaults = []fault{
+	{finds: "I1_quiesced", old: "if settled && !is_settled && waiting", new: "if settled && !is_settled && told"},
+	{finds: "told_once", old: "waiting = false\n      quiesced = false", new: "waiting = false\n      told = false\n      quiesced = false"},
+	{finds: "told_failed", old: "now == FAILED && stands != FAILED", new: "now != stands"},
+	{finds: "not_early", old: "live && !publishing && !told", new: "live && !told"},
+	{finds: "told_at_once", old: "live && !publishing && !told", new: "live && !publishing && !told && stands != FAILED"},
+	{finds: "told_end", old: "(is_unfenced || requested) && !told", new: "is_unfenced && !told"},
+	{finds: "not_back", old: "&& !told && !ended_session", new: "&& !told"},
+	{finds: "answered", old: "        if !waiting {", new: "        if !waiting && !told {"},
+	{finds: "answered_all", old: "owes_request || (is_unfenced || requested) && !quiesced", new: "owes_request || is_unfenced && !quiesced"},
+	{finds: "taken_back", old: "owes_cancel = true\n      emit(take_back)", new: "emit(take_back)"},
+	{finds: "success_silent", old: "owes_cancel || now == FAILED && (owes_request", new: "owes_cancel || (owes_request"},
+	{finds: "fenced_silent", old: "owes_request = false\n      owes_cancel = false\n      waiting = false", new: "owes_request = false\n      waiting = false"},
+	{finds: "receiver_silent", old: "if side == SEND {", new: "if stands != SUCCEEDED {"},
 }

@@ -69,6 +69,7 @@ func TestContract(t *testing.T) {
 		symmetry bool
 	}{
 		{"admission", 2, false},
+		{"member", 1, false},
 		{"region", 2, false},
 		{"retirement", 1, false},
 		{"session", 1, false},
