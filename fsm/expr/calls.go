@@ -32,6 +32,8 @@ func (t *typer) call(e *ast.CallExpr, sc *Scope) *Node {
 	}
 	want, known := arity[id.Name]
 	switch {
+	case sc.Broken[id.Name]:
+		return nil
 	case !known:
 		t.errorf(e, "unknown function %s; expected all, any, count, has, implies, in, min, max, would or a definition", id.Name)
 		return nil
@@ -120,6 +122,9 @@ func (t *typer) in(e *ast.CallExpr, sc *Scope) *Node {
 		v := t.expr(a, x.Type, sc)
 		switch {
 		case v == nil:
+			n = nil
+		case v.Op == Const && v.Val > 63:
+			t.errorf(a, "%s is beyond the first 64 values of %s; compare it with ==", t.text(a), x.Type.Name)
 			n = nil
 		case v.Op != Const:
 			t.errorf(a, "%s; expected a constant of %s", t.text(a), x.Type)
@@ -217,6 +222,9 @@ func (t *typer) domain(e ast.Expr, l *Local, n *Node, sc *Scope) (filter *Node, 
 		if v := sc.Vars[id.Name]; v != nil && v.Over != nil {
 			n.Over, l.Type, l.alias = v.Over, v.Type, v
 			return nil, true
+		}
+		if sc.Broken[id.Name] {
+			return nil, false
 		}
 		if !sc.known(id.Name) {
 			t.errorf(e, "unknown name %s; expected %s", id.Name, setNames(sc))

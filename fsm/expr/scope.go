@@ -24,9 +24,34 @@ type Scope struct {
 	Locals  []*Local
 	Old     bool // old.name is allowed: the text judges a step
 	Hidden  bool // hidden variables are allowed: the text speaks of the outside world
+	// Broken are names whose own mistake was told already: what uses them is quietly
+	// left untyped.
+	Broken map[string]bool
 	// Need is called before a definition or procedure is used, so that it can be
-	// typed first; it says whether that worked.
-	Need func(name string) bool
+	// typed first.
+	Need func(name string) Readiness
+}
+
+// Readiness says whether a definition or procedure can be used. The zero value is Ready.
+type Readiness uint8
+
+// The answers of Need.
+const (
+	Ready  Readiness = iota
+	Spoilt           // it has mistakes, which were told already
+	InWork           // it is being typed: it uses itself
+)
+
+// ready asks for a definition or procedure; only what uses itself is a new mistake.
+func (t *typer) ready(at ast.Node, name string, sc *Scope) bool {
+	if sc.Need == nil {
+		return true
+	}
+	r := sc.Need(name)
+	if r == InWork {
+		t.errorf(at, "%s uses itself", name)
+	}
+	return r == Ready
 }
 
 // with returns a scope that also has the given locals.
@@ -131,5 +156,5 @@ func (t *typer) syntax(err error, start int) {
 		t.fail(0, "%v", err)
 		return
 	}
-	t.fail(list[0].Pos.Offset-start, "%s", strings.Replace(list[0].Msg, "'\\n'", "end of line", 1))
+	t.fail(list[0].Pos.Offset-start, "%s", strings.Replace(list[0].Msg, "found newline", "found the end", 1))
 }

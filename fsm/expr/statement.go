@@ -166,8 +166,7 @@ func (t *typer) callStmt(call *ast.CallExpr, sc *Scope) *Stmt {
 		return t.emit(call, off, sc)
 	case ok && sc.Procs[id.Name] != nil:
 		p := sc.Procs[id.Name]
-		if sc.Need != nil && !sc.Need(id.Name) {
-			t.errorf(call, "%s has mistakes of its own, or calls itself", id.Name)
+		if !t.ready(call, id.Name, sc) {
 			return nil
 		}
 		if p.Hidden && !sc.Hidden {
@@ -180,6 +179,9 @@ func (t *typer) callStmt(call *ast.CallExpr, sc *Scope) *Stmt {
 		}
 		return &Stmt{Op: CallProc, Off: off, Proc: p, Args: args}
 	}
+	if ok && sc.Broken[id.Name] {
+		return nil
+	}
 	t.errorf(call, "unknown procedure %s; expected offer, emit or a procedure of the spec", t.text(call.Fun))
 	return nil
 }
@@ -190,6 +192,9 @@ func (t *typer) emit(call *ast.CallExpr, off int, sc *Scope) *Stmt {
 		return nil
 	}
 	id, ok := call.Args[0].(*ast.Ident)
+	if ok && sc.Broken[id.Name] {
+		return nil
+	}
 	params, known := sc.Effects[t.text(call.Args[0])]
 	if !ok || !known {
 		t.errorf(call.Args[0], "unknown effect %s", t.text(call.Args[0]))

@@ -79,7 +79,7 @@ func (t *typer) literal(e *ast.BasicLit) *Node {
 
 // known reports whether a name means something without knowing what is expected.
 func (sc *Scope) known(name string) bool {
-	return name == "true" || name == "false" || name == "old" || sc.local(name) != nil ||
+	return name == "true" || name == "false" || name == "old" || sc.Broken[name] || sc.local(name) != nil ||
 		sc.Vars[name] != nil || sc.Consts[name] != nil || sc.Defs[name] != nil
 }
 
@@ -105,6 +105,9 @@ func (t *typer) ident(e *ast.Ident, want *Type, sc *Scope) *Node {
 	}
 	if sc.Defs[name] != nil {
 		return t.useDef(e, name, nil, false, sc)
+	}
+	if sc.Broken[name] {
+		return nil
 	}
 	if want != nil && want.Kind == Enum {
 		if v, ok := want.Lookup(name); ok {
@@ -167,8 +170,7 @@ func (t *typer) read(e ast.Expr, v *Var, idx *Node, old bool, sc *Scope) *Node {
 func (t *typer) useDef(e ast.Expr, name string, args []ast.Expr, old bool, sc *Scope) *Node {
 	d := sc.Defs[name]
 	d.Used = true
-	if sc.Need != nil && !sc.Need(name) {
-		t.errorf(e, "%s has mistakes of its own, or is defined by itself", name)
+	if !t.ready(e, name, sc) {
 		return nil
 	}
 	if d.Hidden && !sc.Hidden {
@@ -213,6 +215,9 @@ func (t *typer) index(e *ast.IndexExpr, old bool, sc *Scope) *Node {
 		}
 		id, ok, old = sel.Sel, true, true
 	}
+	if ok && sc.Broken[id.Name] {
+		return nil
+	}
 	if !ok || sc.Vars[id.Name] == nil {
 		t.errorf(e, "%s is no variable; expected v[a] with a variable v for each of a set", t.text(e.X))
 		return nil
@@ -246,6 +251,9 @@ func (t *typer) selector(e *ast.SelectorExpr, sc *Scope) *Node {
 			return t.readVar(e, name, nil, true, sc)
 		case sc.Defs[name] != nil:
 			return t.useDef(e, name, nil, true, sc)
+		}
+		if sc.Broken[name] {
+			return nil
 		}
 		t.errorf(e, "unknown name %s after old; expected a variable or a definition", name)
 		return nil
@@ -292,7 +300,10 @@ func (t *typer) binary(e *ast.BinaryExpr, sc *Scope) *Node {
 		x, y = t.pair(e, sc)
 		return t.node(e, op, BoolType, x, y)
 	}
-	x, y = t.expr(e.X, intType, sc), t.expr(e.Y, intType, sc)
+	if x = t.expr(e.X, intType, sc); x == nil {
+		return nil
+	}
+	y = t.expr(e.Y, intType, sc)
 	if op == Add || op == Sub {
 		return t.node(e, op, intType, x, y)
 	}
@@ -301,6 +312,10 @@ func (t *typer) binary(e *ast.BinaryExpr, sc *Scope) *Node {
 
 func (t *typer) pair(e *ast.BinaryExpr, sc *Scope) (x, y *Node) {
 	if id, ok := e.X.(*ast.Ident); ok && !sc.known(id.Name) {
+		if other, isName := e.Y.(*ast.Ident); isName && !sc.known(other.Name) {
+			t.expr(e.X, nil, sc) // neither says what is meant: tell of the first
+			return nil, nil
+		}
 		if y = t.expr(e.Y, nil, sc); y != nil {
 			x = t.expr(e.X, y.Type, sc)
 		}

@@ -22,6 +22,7 @@ func (sr *systemReader) readActions() {
 		what := "action " + name
 		f := sr.fields(e.val, "action "+e.key.Value, "doc", "environment", "assume", "when", "refuse", "do", "world")
 		if !ok || !sr.take(e.key, "action", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		a := &Action{Name: name, Params: params, Pos: at(e.key), Environment: sr.boolean(f["environment"], what+": environment")}
@@ -118,6 +119,9 @@ func (sr *systemReader) action(n *yaml.Node, what string) (a *Action, args []str
 		if act.Name == name && n.Kind == yaml.ScalarNode {
 			a = act
 		}
+	}
+	if a == nil && sr.scope.Broken[name] {
+		return nil, nil
 	}
 	if a == nil {
 		sr.errorf(n, "%s: unknown action %s", what, describe(n))

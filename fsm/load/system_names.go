@@ -16,6 +16,7 @@ func (sr *systemReader) readVariables() {
 	for _, e := range sr.mapping(sr.f["variables"], "variables") {
 		name, ok := sr.name(e.key, "variable", lowerName, "invalid")
 		if !ok || !sr.take(e.key, "variable", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		what := "variable " + name
@@ -24,6 +25,7 @@ func (sr *systemReader) readVariables() {
 			f = sr.fields(e.val, what, "type!", "init", "hidden", "output", "doc")
 		}
 		if f["type"] == nil {
+			sr.spoil(name)
 			continue
 		}
 		v := &expr.Var{Name: name, Hidden: sr.boolean(f["hidden"], what+": hidden"), Output: sr.boolean(f["output"], what+": output")}
@@ -31,6 +33,7 @@ func (sr *systemReader) readVariables() {
 			v.Doc = sr.text(f["doc"], what+": doc")
 		}
 		if !sr.varType(v, f["type"], what) {
+			sr.spoil(name)
 			continue
 		}
 		sr.varInit(v, f["init"], what)
@@ -153,6 +156,7 @@ func (sr *systemReader) readEffects() {
 	for _, e := range sr.optional("effects") {
 		name, params, ok := sr.signature(e.key, "effect")
 		if !ok || !sr.take(e.key, "effect", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		sr.scope.Effects[name] = params
@@ -167,6 +171,7 @@ func (sr *systemReader) declareTexts() {
 	for _, e := range sr.optional("define") {
 		name, params, ok := sr.signature(e.key, "definition")
 		if !ok || !sr.take(e.key, "definition", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		d := &expr.Def{Name: name, Params: params}
@@ -178,6 +183,7 @@ func (sr *systemReader) declareTexts() {
 	for _, e := range sr.optional("procedures") {
 		name, params, ok := sr.signature(e.key, "procedure")
 		if !ok || !sr.take(e.key, "procedure", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		p := &expr.Proc{Name: name, Params: params}
@@ -212,21 +218,23 @@ func (sr *systemReader) typeDef(d *expr.Def, e entry) bool {
 }
 
 // need types a definition or procedure before its first use.
-func (sr *systemReader) need(name string) bool {
-	const inWork, good, bad = 1, 2, 3
-	switch sr.state[name] {
-	case inWork, bad:
-		return false
-	case good:
-		return true
+func (sr *systemReader) need(name string) expr.Readiness {
+	if r, asked := sr.state[name]; asked {
+		return r
 	}
-	sr.state[name] = inWork
+	sr.state[name] = expr.InWork
 	if sr.pending[name] == nil || !sr.pending[name]() {
-		sr.state[name] = bad
-		return false
+		sr.state[name] = expr.Spoilt
+	} else {
+		sr.state[name] = expr.Ready
 	}
-	sr.state[name] = good
-	return true
+	return sr.state[name]
+}
+
+// spoil notes that a name has a mistake, which was told: what uses it says no more.
+func (sr *systemReader) spoil(name string) {
+	name, _, _ = strings.Cut(name, "(")
+	sr.scope.Broken[name] = true
 }
 
 // expression types the text of n in the system's scope, with the locals and the

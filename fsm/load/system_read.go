@@ -25,7 +25,7 @@ type systemReader struct {
 	machines map[string]*expr.Machine
 	owner    map[string]string // what has a name already
 	pending  map[string]func() bool
-	state    map[string]int // of pending texts: 1 in work, 2 good, 3 bad
+	state    map[string]expr.Readiness // of the pending texts that were asked for
 }
 
 func readSystem(r *reader, h Head, top *yaml.Node) Spec {
@@ -45,10 +45,10 @@ func (s *System) resolve(set *Set, r *reader) {
 	s.raw = nil
 	sr.reader = r
 	sr.scope = expr.Scope{Vars: map[string]*expr.Var{}, Consts: map[string]*expr.Node{}, Defs: map[string]*expr.Def{},
-		Procs: map[string]*expr.Proc{}, Sets: map[string]*expr.IndexSet{}, Effects: map[string][]*expr.Local{}, Tables: map[string]*expr.Table{}, Need: sr.need}
+		Procs: map[string]*expr.Proc{}, Sets: map[string]*expr.IndexSet{}, Effects: map[string][]*expr.Local{}, Tables: map[string]*expr.Table{}, Need: sr.need, Broken: map[string]bool{}}
 	sr.types = map[string]*expr.Type{"bool": expr.BoolType, "result": expr.Results}
 	sr.machines, sr.owner = map[string]*expr.Machine{}, map[string]string{}
-	sr.pending, sr.state = map[string]func() bool{}, map[string]int{}
+	sr.pending, sr.state = map[string]func() bool{}, map[string]expr.Readiness{}
 	for _, word := range []string{"bool", "result", "time", "true", "false", "old", "all", "any", "count", "has", "implies",
 		"in", "min", "max", "would", "offer", "emit", "set"} {
 		sr.owner[word] = "the language"
@@ -86,6 +86,7 @@ func (sr *systemReader) readSets() {
 		name, ok := sr.name(e.key, "replicas", lowerName, "accessors")
 		f := sr.fields(e.val, "replicas "+e.key.Value, "max!", "doc!")
 		if !ok || !sr.take(e.key, "replicas", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		s := expr.NewIndexSet(name, sr.integer(f["max"], name+": max", 1, 64))
@@ -134,10 +135,16 @@ func (sr *systemReader) readMachines(set *Set) {
 		m, ok := set.Lookup(name).(*Machine)
 		if !ok {
 			sr.errorf(n, "machines: no machine %s among the specs read", name)
+			sr.spoil(name)
 			continue
 		}
 		if sr.machines[name] != nil {
 			sr.errorf(n, "machines: %s is given twice", name)
+			continue
+		}
+		if len(m.States) > 64 {
+			sr.errorf(n, "machines: %s has %d states; a system can use machines of at most 64", name, len(m.States))
+			sr.spoil(name)
 			continue
 		}
 		em := exprMachine(m)
@@ -173,6 +180,7 @@ func (sr *systemReader) readEnums() {
 	for _, e := range sr.optional("enums") {
 		name, ok := sr.name(e.key, "enum", typeName, "Cause")
 		if !ok || !sr.take(e.key, "enum", name) {
+			sr.spoil(e.key.Value)
 			continue
 		}
 		t := &expr.Type{Kind: expr.Enum, Name: name}
@@ -216,6 +224,9 @@ var rangeType = regexp.MustCompile(`^(-?\w+)\.\.(\w+)$`)
 func (sr *systemReader) typeOf(n *yaml.Node, what, text string) *expr.Type {
 	if t := sr.types[text]; t != nil {
 		return t
+	}
+	if home, _, _ := strings.Cut(strings.TrimPrefix(text, "set["), "."); sr.scope.Broken[strings.TrimSuffix(home, "]")] {
+		return nil
 	}
 	if m := rangeType.FindStringSubmatch(text); m != nil {
 		lo, ok1 := sr.bound(m[1])
