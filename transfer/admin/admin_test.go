@@ -196,7 +196,7 @@ func TestMetricsFormat(t *testing.T) {
 	var b strings.Builder
 	must(t, admin.WriteMetrics(&b, `a"b\c`, append(e.Metrics(), transfer.Metric{Name: "kvxfer_last", Help: "of all", Kind: transfer.Gauge, Value: 0.25})))
 	head := regexp.MustCompile(`^# (HELP|TYPE) (kvxfer_[a-z_]+) (.+)$`)
-	sample := regexp.MustCompile(`^(kvxfer_[a-z_]+)\{endpoint="a\\"b\\\\c"(,(state|accessor)="[A-Za-z0-9-]+")?\} [0-9.e+]+$`)
+	sample := regexp.MustCompile(`^(kvxfer_[a-z_]+)\{endpoint="a\\"b\\\\c"(,(state|accessor)="[A-Za-z0-9-]+")?\} [0-9.e+-]+$`)
 	described, current := map[string]bool{}, ""
 	for _, line := range strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n") {
 		if m := head.FindStringSubmatch(line); m != nil {
@@ -224,13 +224,14 @@ func TestReopenIsRefused(t *testing.T) {
 	if err := stopped.Stop(ctx); !errors.Is(err, ownership.ErrRefused) {
 		t.Fatalf("stop: %v", err)
 	}
+	sentinels := map[string]error{"fatal": ownership.ErrFatal, "closed": ownership.ErrClosed}
 	for e, kind := range map[*endpoint]string{fatal: "fatal", stopped: "closed"} {
 		client, _, path := serve(t, e.Endpoint)
 		status, _, body := request(t, path, "POST", "/reopen")
 		if status != http.StatusConflict || !strings.Contains(body, `"kind":"`+kind+`"`) {
 			t.Errorf("%s: %d %s", kind, status, body)
 		}
-		if _, err := client.Reopen(t.Context()); !errors.Is(err, admin.ErrRefused) || !strings.Contains(err.Error(), "registry: "+kind) {
+		if _, err := client.Reopen(t.Context()); !errors.Is(err, admin.ErrRefused) || !errors.Is(err, sentinels[kind]) || !strings.Contains(err.Error(), "registry: "+kind) {
 			t.Errorf("%s: %v", kind, err)
 		}
 		if r, err := client.Explain(t.Context()); err != nil || (r.Fatal != nil) != (kind == "fatal") {

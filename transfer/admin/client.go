@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/ownership/explain"
 )
 
@@ -49,8 +50,8 @@ func (c *Client) Explain(ctx context.Context) (*explain.Report, error) {
 }
 
 // Reopen lifts the quarantine. Where there is none it changes nothing. The error
-// is an *Error that matches ErrUnreachable, ErrAnswer, or ErrRefused when the
-// endpoint is stopping or FATAL; it says which.
+// is an *Error that matches ErrUnreachable, ErrAnswer, or ErrRefused and then
+// also ownership.ErrClosed, when the endpoint is stopping, or ownership.ErrFatal.
 func (c *Client) Reopen(ctx context.Context) (Reopened, error) {
 	var r Reopened
 	body, err := c.do(ctx, http.MethodPost, "/reopen")
@@ -84,7 +85,24 @@ func (c *Client) do(ctx context.Context, method, path string) (io.ReadCloser, er
 	if json.NewDecoder(io.LimitReader(answer.Body, maxFailure)).Decode(&f) != nil || f.Error == "" || answer.StatusCode != http.StatusConflict {
 		return nil, &Error{Addr: c.addr, Kind: ErrAnswer, Why: method + " " + path + " gave " + answer.Status}
 	}
-	return nil, &Error{Addr: c.addr, Kind: ErrRefused, Why: f.Error}
+	return nil, &Error{Addr: c.addr, Kind: ErrRefused, Err: &refusal{f}}
+}
+
+// refusal is an ownership error of the endpoint's process.
+type refusal struct{ answer failure }
+
+// Error returns the words of the endpoint.
+func (r *refusal) Error() string { return r.answer.Error }
+
+// Is reports whether target is the sentinel of the kind.
+func (r *refusal) Is(target error) bool {
+	switch target {
+	case ownership.ErrFatal:
+		return r.answer.Kind == ownership.KindFatal.String()
+	case ownership.ErrClosed:
+		return r.answer.Kind == ownership.KindClosed.String()
+	}
+	return false
 }
 
 // cause takes off what a reader of an address does not need: the request's URL,
