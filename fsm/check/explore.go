@@ -90,7 +90,7 @@ func (x *explorer) sweep() {
 			x.levels = append(x.levels, head)
 			levelEnd = x.q.n
 		}
-		if head&1023 == 0 && x.stop(head) {
+		if head&255 == 0 && x.stop(head) {
 			return
 		}
 		x.load(x.q.at(head))

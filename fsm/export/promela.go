@@ -6,6 +6,7 @@ package export
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/kvxfer/kvxfer/fsm/expr"
 	"github.com/kvxfer/kvxfer/fsm/load"
@@ -28,10 +29,8 @@ func Promela(sys *load.System, replicas int, environment string) ([]byte, error)
 	for _, s := range sys.Sets {
 		p.counts[s] = min(replicas, s.Max)
 	}
-	for i, name := range sys.Environments {
-		if name == environment {
-			p.env = i
-		} else if environment != "" && i == len(sys.Environments)-1 && sys.Environments[p.env] != environment {
+	if environment != "" {
+		if p.env = slices.Index(sys.Environments, environment); p.env < 0 {
 			return nil, &UnsupportedError{sys.Name, "no environment " + environment}
 		}
 	}

@@ -30,6 +30,7 @@ type checkFlags struct {
 	symmetry    bool
 	mutate      bool
 	memory      int
+	states      int
 }
 
 func checkCommand() *cobra.Command {
@@ -55,6 +56,7 @@ func checkCommand() *cobra.Command {
 	cmd.Flags().BoolVar(&f.symmetry, "symmetry", false, "visit one of the states that differ by an exchange of replicas")
 	cmd.Flags().BoolVar(&f.mutate, "mutate", false, "change one guard, cell or statement at a time, and list changes that no property finds")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 4096, "MiB that an exploration may take")
+	cmd.Flags().IntVar(&f.states, "max-states", 0, "states to visit at most; 0 for no bound")
 	return cmd
 }
 
@@ -80,6 +82,9 @@ func runCheck(ctx context.Context, cmd *cobra.Command, names []string, f *checkF
 	if f.format != "text" && f.format != "json" && f.format != "mermaid" {
 		return usageError("--format %s: expected text, json or mermaid", f.format)
 	}
+	if f.memory < 1 || f.states < 0 {
+		return usageError("--max-memory %d, --max-states %d: expected at least 1 MiB, and no negative number", f.memory, f.states)
+	}
 	systems, err := loadSystems(cmd, names)
 	if err != nil {
 		return err
@@ -91,7 +96,7 @@ func runCheck(ctx context.Context, cmd *cobra.Command, names []string, f *checkF
 		}
 		for _, env := range f.environments(sys) {
 			for n := low; n <= high; n++ {
-				o := check.Options{Replicas: n, Environment: env, Symmetry: f.symmetry, MaxMemory: f.memory << 20, Progress: progress(cmd.ErrOrStderr())}
+				o := check.Options{Replicas: n, Environment: env, Symmetry: f.symmetry, MaxMemory: f.memory << 20, MaxStates: f.states, Progress: progress(cmd.ErrOrStderr())}
 				ok, err := checkOne(ctx, cmd, sys, o, f)
 				if err != nil {
 					return usageError("%w", err)
