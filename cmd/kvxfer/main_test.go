@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("unknown condition " + cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "occupy": occupy},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "occupy": occupy, "eventually": eventually},
 	})
 	if libErr != nil {
 		t.Log("the parts of the scripts that need the real library were left out: ", libErr)

@@ -18,6 +18,7 @@ import (
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
 	"github.com/kvxfer/kvxfer/nixl"
 	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/admin"
 	"github.com/kvxfer/kvxfer/transfer/rpc"
 	"github.com/kvxfer/kvxfer/transfer/wire"
 )
@@ -71,7 +72,7 @@ func (a *app) run(ctx context.Context, f *runFlags) error {
 		c.Source = file
 	}
 	p := &runPrinter{app: a, flags: f}
-	c.Count, c.Fault, c.Event, c.Transfer = f.count, move.Fault(f.fault), p.event, p.transfer
+	c.Count, c.Fault, c.Event, c.Transfer, c.Admin = f.count, move.Fault(f.fault), p.event, p.transfer, f.admin
 	c.Started = func(process move.Process) { p.began(first, process.Pid()) }
 	report, err := move.Run(ctx, *c)
 	if err != nil {
@@ -166,6 +167,8 @@ func runFailure(err error) error {
 		return &failure{exit.Env, fmt.Errorf("--control: %w", err), "give another address, or port 0"}
 	case errors.Is(err, rpc.ErrInvalidAddress), errors.Is(err, rpc.ErrNotLocal):
 		return usagef("give 127.0.0.1:0, unix:/path or unix-abstract:name", "--control: %w", err)
+	case errors.Is(err, admin.ErrInUse), errors.Is(err, admin.ErrAddress):
+		return adminFailure("--admin", err)
 	case errors.Is(err, wire.ErrVersion):
 		return &failure{exit.Peer, fmt.Errorf("peer: %w", err), "use the same version of kvxfer on both sides"}
 	case errors.Is(err, errInterrupted):

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
+	"github.com/kvxfer/kvxfer/transfer/admin"
 )
 
 const (
@@ -40,6 +41,7 @@ type runFlags struct {
 	seed                  uint64
 	library               string
 	json                  bool
+	admin                 string
 	countGiven            bool
 }
 
@@ -69,6 +71,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.grace, "grace", defaultGrace, "how long proof may take after that (2s with a fault)")
 	fl.DurationVar(&f.wait, "wait", defaultWait, "how long to wait for an operation before doubting it (300ms with --fault stall)")
 	fl.StringVar(&f.control, "control", "", "`address` of the control stream: 127.0.0.1:0, unix:/path, unix-abstract:name (default: an abstract one)")
+	fl.StringVar(&f.admin, "admin", "", "serve the sender's state at `address` unix:PATH, for kvxfer explain")
 	fl.Uint64Var(&f.seed, "seed", 1, "`number` that content and orders are made from")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each event")
 	addLibraryFlag(cmd, &f.library)
@@ -110,6 +113,11 @@ func (f *runFlags) check() error {
 	}{{"transport", f.transport, transports}, {"backend", f.backend, backends}, {"fault", f.fault, append([]string{""}, faults...)}} {
 		if !slices.Contains(w.of, w.value) {
 			return usagef("give "+alternatives(slices.DeleteFunc(w.of, func(s string) bool { return s == "" })), "--%s: unknown %s %q", w.flag, w.flag, w.value)
+		}
+	}
+	if f.admin != "" {
+		if _, err := admin.NewClient(f.admin); err != nil {
+			return adminFailure("--admin", err)
 		}
 	}
 	for _, d := range []struct {

@@ -39,6 +39,7 @@ type runEvent struct {
 	Count     int    `json:"count,omitempty"`
 	Sender    int    `json:"sender_pid,omitempty"`
 	Receiver  int    `json:"receiver_pid,omitempty"`
+	Admin     string `json:"admin,omitempty"` // where kvxfer explain can ask
 	// timeline, transfer
 	Timeline *move.Event    `json:"timeline,omitempty"`
 	Transfer *move.Transfer `json:"transfer,omitempty"`
@@ -74,7 +75,7 @@ func (p *runPrinter) began(first firstLine, receiver int) {
 	switch {
 	case p.flags.json:
 		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count,
-			Sender: os.Getpid(), Receiver: receiver}
+			Sender: os.Getpid(), Receiver: receiver, Admin: p.flags.admin}
 		if first.library != nil {
 			e.Library, e.Version = first.library.Path(), first.library.Version().String()
 		}
@@ -87,12 +88,20 @@ func (p *runPrinter) began(first firstLine, receiver int) {
 	}
 	if !p.flags.json {
 		fmt.Fprintf(p.app.stdout, "shape       %s; %s\n", p.flags.shapeText(), plural(p.flags.count, "transfer"))
+		p.hint()
 	}
 	if !p.flags.json && p.flags.count > 1 && isTerminal(p.app.stderr) {
 		p.bar = progressbar.NewOptions(p.flags.count,
 			progressbar.OptionSetWriter(p.app.stderr), progressbar.OptionShowCount(), progressbar.OptionShowIts(),
 			progressbar.OptionSetItsString("transfers"), progressbar.OptionSetDescription("moving"), progressbar.OptionSetWidth(30),
 			progressbar.OptionThrottle(50*time.Millisecond), progressbar.OptionClearOnFinish())
+	}
+}
+
+// hint says how to look at the sender while it runs.
+func (p *runPrinter) hint() {
+	if p.flags.admin != "" {
+		fmt.Fprintf(p.app.stdout, "admin       %s; in another terminal: kvxfer explain --addr %s\n", p.flags.admin, p.flags.admin)
 	}
 }
 

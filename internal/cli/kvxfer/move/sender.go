@@ -13,6 +13,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/admin"
 	"github.com/kvxfer/kvxfer/transfer/rpc"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	// before the transfer itself.
 	Event    func(Event)
 	Transfer func(Transfer)
+	// Admin is where package admin serves the sender's endpoint; empty: nowhere.
+	Admin string
 }
 
 // sender is the first process.
@@ -38,6 +41,7 @@ type sender struct {
 	*side
 	config   *Config
 	listener *rpc.Listener
+	admin    *admin.Server // nil without Config.Admin
 	peer     *peer
 	requests chan *transfer.Request
 
@@ -85,6 +89,11 @@ func (s *sender) start(ctx context.Context) (err error) {
 		return err
 	}
 	s.ep.OnRequest(func(r *transfer.Request) { s.requests <- r })
+	if s.config.Admin != "" {
+		if s.admin, err = admin.Serve(s.config.Admin, s.ep); err != nil {
+			return err
+		}
+	}
 	if s.listener, err = rpc.Listen(plan.Control); err != nil {
 		return err
 	}
@@ -166,6 +175,9 @@ func (s *sender) close() {
 	}
 	if s.listener != nil {
 		_ = s.listener.Close()
+	}
+	if s.admin != nil {
+		_ = s.admin.Close()
 	}
 	if s.side != nil {
 		s.ep.Halt()
