@@ -218,8 +218,9 @@ func (g *systemGen) knows(t *expr.Type) bool {
 		return slices.ContainsFunc(params, func(l *expr.Local) bool { return l.Type == t })
 	}
 	return slices.ContainsFunc(g.sys.Actions, func(a *load.Action) bool { return !a.Environment && used(a.Params) }) ||
+		slices.ContainsFunc(g.published(), func(d *expr.Def) bool { return d.Body.Type == t || used(d.Params) }) ||
 		slices.ContainsFunc(g.sys.Effects, func(e *load.EffectType) bool { return used(e.Params) }) ||
-		slices.ContainsFunc(g.sys.Procs, func(p *expr.Proc) bool { return used(p.Params) })
+		slices.ContainsFunc(g.procs(), func(p *expr.Proc) bool { return used(p.Params) })
 }
 
 func quoted(list []string) string {

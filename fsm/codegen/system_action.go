@@ -30,13 +30,13 @@ func (g *systemGen) action(a *load.Action) {
 	}
 	g.doc("%s.", strings.TrimSuffix(doc, "."))
 	g.actionDoc(a)
-	params := g.params(a.Params)
+	params := g.params(g.kept(a))
 	if params != "" {
 		params += ", "
 	}
 	g.p("func (s *System) %s(%sout []Effect) ([]Effect, error) {", name, params)
 	var invalid []string
-	for _, l := range a.Params {
+	for _, l := range g.kept(a) {
 		if c := g.validity(l); c != "" {
 			invalid = append(invalid, c)
 		}

@@ -14,7 +14,7 @@ import (
 
 // procedures write those that the system itself may run.
 func (g *systemGen) procedures() {
-	for _, p := range g.sys.Procs {
+	for _, p := range g.procs() {
 		params := g.params(p.Params)
 		if params != "" {
 			params = ", " + params
@@ -98,7 +98,7 @@ func (g *systemGen) machineHelpers() {
 
 // setHelpers write the masks of all members, and the static errors.
 func (g *systemGen) setHelpers() {
-	for _, s := range g.sys.Sets {
+	for _, s := range g.memberSets() {
 		if !g.sets[s] {
 			continue
 		}

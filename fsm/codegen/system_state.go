@@ -24,8 +24,8 @@ func (g *systemGen) effectName(l *expr.Local) string {
 	for _, e := range g.sys.Effects {
 		for _, p := range e.Params {
 			if p.Name == l.Name && g.goType(p.Type) != g.goType(l.Type) {
-				home, _, _ := strings.Cut(l.Type.Name, ".")
-				return name + load.GoName(strings.NewReplacer("[", "_", "]", "").Replace(home))
+				home, own, _ := strings.Cut(strings.NewReplacer("[", "_", "]", "").Replace(l.Type.Name), ".")
+				return name + load.GoName(home) + load.GoName(own)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func (g *systemGen) state() {
 	for _, v := range g.visible() {
 		g.p("%s %s", field(v), g.fieldType(v))
 	}
-	for _, s := range g.sys.Sets {
+	for _, s := range g.memberSets() {
 		g.sets[s] = true
 		g.p("n%s uint8 // members of %s", load.GoName(s.Name), s.Name)
 	}
@@ -98,7 +98,7 @@ func (g *systemGen) state() {
 // constructor writes New: the sizes of the sets and the values that the spec leaves open.
 func (g *systemGen) constructor() {
 	var params, checks, sets []string
-	for _, s := range g.sys.Sets {
+	for _, s := range g.memberSets() {
 		name := load.GoParam(s.Name)
 		params = append(params, name+" int")
 		checks = append(checks, fmt.Sprintf("%s < 1 || %s > %d", name, name, s.Max))

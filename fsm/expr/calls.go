@@ -50,7 +50,8 @@ func (t *typer) call(e *ast.CallExpr, sc *Scope) *Node {
 		if id.Name == "max" {
 			op = Max
 		}
-		return t.node(e, op, intType, t.expr(e.Args[0], intType, sc), t.expr(e.Args[1], intType, sc))
+		x, y := t.expr(e.Args[0], intType, sc), t.expr(e.Args[1], intType, sc)
+		return t.node(e, op, sumType(x, y), x, y)
 	case "in":
 		return t.in(e, sc)
 	case "has":

@@ -56,6 +56,9 @@ var BoolType = &Type{Kind: Bool, Name: "bool", Hi: 1}
 // intType is the type of literals and sums: an integer without bounds of its own.
 var intType = &Type{Kind: Int, Name: "int", Lo: -1 << 31, Hi: 1<<31 - 1}
 
+// timeType is intType for sums of times.
+var timeType = &Type{Kind: Int, Name: "time", Lo: -1 << 31, Hi: 1<<31 - 1, Time: true}
+
 // Results is the type of what offering an event to a machine gives; the values are
 // those of fsm.Result, less one.
 var Results = &Type{Kind: Enum, Name: "result", Values: []string{"moved", "duplicate", "ignored", "rejected", "conflict"}}

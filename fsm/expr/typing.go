@@ -305,9 +305,18 @@ func (t *typer) binary(e *ast.BinaryExpr, sc *Scope) *Node {
 	}
 	y = t.expr(e.Y, intType, sc)
 	if op == Add || op == Sub {
-		return t.node(e, op, intType, x, y)
+		return t.node(e, op, sumType(x, y), x, y)
 	}
 	return t.node(e, op, BoolType, x, y)
+}
+
+// sumType is the type of sums, and of the smaller or larger of two numbers: a time if
+// one of them is.
+func sumType(x, y *Node) *Type {
+	if x != nil && x.Type.Time || y != nil && y.Type.Time {
+		return timeType
+	}
+	return intType
 }
 
 func (t *typer) pair(e *ast.BinaryExpr, sc *Scope) (x, y *Node) {
