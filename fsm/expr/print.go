@@ -143,11 +143,9 @@ func (s *Stmt) String() string {
 		}
 		return "for " + s.Local.Name + " := range " + over + " { " + listText(s.Body) + " }"
 	}
-	name, parts := s.Name, []string{}
+	name, parts := "emit", []string{s.Name}
 	if s.Op == CallProc {
-		name = s.Proc.Name
-	} else {
-		name, parts = "emit", append(parts, s.Name)
+		name, parts = s.Proc.Name, nil
 	}
 	for _, a := range s.Args {
 		parts = append(parts, a.String())
