@@ -110,13 +110,13 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// registry makes the registry; fatal is closed when a deadline was missed, before
-// Contain is called.
-func (c *Config) registry(fatal chan struct{}) (*ownership.Registry, error) {
+// registry makes the registry; fatal is called once a deadline was missed, before
+// Contain is.
+func (c *Config) registry(fatal func()) (*ownership.Registry, error) {
 	contain := c.Contain
 	if contain != nil {
 		contain = func(what ownership.Containment) error {
-			close(fatal) // called once in a registry's life
+			fatal() // once in a registry's life
 			c.Log.Error("grace deadline passed without proof", "endpoint", c.Name, "session", what.Session)
 			return c.Contain(what)
 		}

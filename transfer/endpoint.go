@@ -48,6 +48,7 @@ type Endpoint struct {
 	generation uint64                             // guarded by mu; grows when registrations change
 	watermark  uint64                             // guarded by mu; own requests below it are over
 	halted     bool                               // guarded by mu; nothing starts any more
+	frozen     bool                               // guarded by mu; FATAL: no block is unpinned any more
 }
 
 // New makes an endpoint and starts its goroutines; Stop or Halt ends them. The
@@ -56,17 +57,17 @@ func New(config Config) (*Endpoint, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	fatal := make(chan struct{})
-	registry, err := config.registry(fatal)
-	if err != nil {
-		return nil, err
-	}
 	e := &Endpoint{
-		config: config, registry: registry, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: fatal,
+		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
 		peers: map[ownership.Accessor]*peer{}, requests: map[ownership.SessionName]*Request{},
 		onRequest: config.OnRequest,
 	}
+	registry, err := config.registry(func() { e.freeze(); close(e.fatal) })
+	if err != nil {
+		return nil, err
+	}
+	e.registry = registry
 	e.number.Store(config.FirstRequest - 1)
 	e.ctx, e.halt = context.WithCancel(context.Background())
 	e.watchdog = newWatchdog(e)
@@ -187,6 +188,8 @@ func (e *Endpoint) react(s *Session, effect ownership.Effect) {
 		}
 	case *ownership.SessionEnded, *ownership.SessionUnsettled:
 		e.watchdog.wake.raise()
+	case *ownership.Released:
+		e.released(f.Region)
 	case *ownership.AdmissionChanged:
 		e.admission.send()
 	case *ownership.SessionClosed:

@@ -12,6 +12,7 @@ import (
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/memory"
 	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/ownership/blocks"
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
@@ -135,4 +136,67 @@ func ExampleSession_Cancel() {
 	// Output:
 	// outcome: CANCELLED
 	// memory: RETIRED <nil>
+}
+
+// A paged cache is registered once. Each request owns blocks of it, two requests
+// share the blocks of their prefix, and a block is free again when the last
+// claim on it is gone, be it a request's or a transfer's.
+func ExamplePool() {
+	ctx, fabric := context.Background(), loop.New(loop.Config{Auto: true})
+	prefill, source, data := side(fabric, "prefill-0")
+	decode, target, got := side(fabric, "decode-0")
+	join(prefill, decode)
+	from, err := source.Pool(512)
+	check(err)
+	to, err := target.Pool(512)
+	check(err)
+
+	// On the prefill side requests 1 and 2 begin with the same block.
+	table := make([]blocks.Block, 2)
+	one, err := from.Blocks().Allocate("request 1", table)
+	check(err)
+	two, err := from.Blocks().Pin("request 2", blocks.Hold, table[:1])
+	check(err)
+	copy(data.Bytes()[from.Range(table[0]).Offset:], "prefix")
+	copy(data.Bytes()[from.Range(table[1]).Offset:], "question 1")
+	unpinned := make(chan struct{})
+	prefill.OnRequest(func(r *transfer.Request) {
+		pages, err := from.Region(ownership.Send, "send "+r.Label(), table)
+		check(err)
+		sent, err := r.Send(transfer.SendSpec{Region: pages})
+		check(err)
+		check(sent.Drain(ctx)) // unpins the pages
+		close(unpinned)
+	})
+
+	// On the decode side request 1 takes blocks of its own.
+	mine := make([]blocks.Block, 2)
+	hold, err := to.Blocks().Allocate("request 1", mine)
+	check(err)
+	pages, err := to.Region(ownership.Receive, "receive request 1", mine)
+	check(err)
+	session, err := decode.Receive(ctx, transfer.ReceiveSpec{Region: pages, From: transfer.FromPeers("prefill-0"), Label: "request 1"})
+	check(err)
+	_, err = to.Region(ownership.Send, "too early", mine)
+	fmt.Println("send on:", errors.Is(err, ownership.ErrRefused))
+	check(session.Wait(ctx))
+	check(session.Drain(ctx))
+	fmt.Printf("%s, %s\n", got.Bytes()[to.Range(mine[0]).Offset:][:6], got.Bytes()[to.Range(mine[1]).Offset:][:10])
+
+	// Both requests end. Unpinning again is refused: request 2 is not robbed.
+	<-unpinned
+	freed, err := from.Blocks().Unpin(one)
+	check(err)
+	_, err = from.Blocks().Unpin(one)
+	fmt.Println("freed:", freed, "again:", errors.Is(err, blocks.ErrStale))
+	_, err = from.Blocks().Unpin(two)
+	check(err)
+	_, err = to.Blocks().Unpin(hold)
+	check(err)
+	check(decode.Stop(ctx))
+	check(prefill.Stop(ctx))
+	// Output:
+	// send on: true
+	// prefix, question 1
+	// freed: 1 again: true
 }

@@ -17,15 +17,22 @@ type Block struct{ Offset, Len uint64 }
 // blocks means the whole region.
 func segments(r *Region, blocks []Block) ([]backend.Segment, error) {
 	base, size := uint64(r.memory.Addr), r.memory.Len
-	if len(blocks) == 0 {
-		return []backend.Segment{{Addr: base, Len: size}}, nil
+	if r.pinned != nil {
+		size = r.pinned.size()
 	}
-	out := make([]backend.Segment, len(blocks))
+	if len(blocks) == 0 {
+		blocks = []Block{{Len: size}}
+	}
+	out := make([]backend.Segment, 0, len(blocks))
 	for i, b := range blocks {
 		if b.Len == 0 || b.Offset > size || b.Len > size-b.Offset {
 			return nil, invalid("region "+r.id, "block %d, %d bytes at offset %d, is not inside of its %d bytes", i, b.Len, b.Offset, size)
 		}
-		out[i] = backend.Segment{Addr: base + b.Offset, Len: b.Len}
+		if r.pinned != nil {
+			out = r.pinned.segments(out, b.Offset, b.Len)
+		} else {
+			out = append(out, backend.Segment{Addr: base + b.Offset, Len: b.Len})
+		}
 	}
 	return out, nil
 }

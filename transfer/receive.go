@@ -75,7 +75,7 @@ func (e *Endpoint) Receive(ctx context.Context, spec ReceiveSpec) (*Session, err
 	for i, t := range targets {
 		cohort[i] = t.member
 	}
-	s, claims, err := e.admit(ownership.Receive, piece, spec.Region.id, cohort)
+	s, claims, err := e.admit(ownership.Receive, piece, spec.Region, cohort)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (e *Endpoint) destinations(spec ReceiveSpec, piece ownership.PieceName) ([]
 // admit brings a session with one piece to the moment before its first
 // publication: afterwards every claim is PUBLISHED and nothing has left yet.
 // After an error nothing is left behind.
-func (e *Endpoint) admit(side ownership.Side, piece ownership.PieceName, region string, cohort []ownership.Member) (*Session, []ownership.ClaimName, error) {
+func (e *Endpoint) admit(side ownership.Side, piece ownership.PieceName, region *Region, cohort []ownership.Member) (*Session, []ownership.ClaimName, error) {
 	if e.ctx.Err() != nil { // nobody would watch it
 		return nil, nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
 	}
@@ -147,7 +147,7 @@ func (e *Endpoint) admit(side ownership.Side, piece ownership.PieceName, region 
 		e.forget(piece.Session)
 		return nil, nil, err
 	}
-	claims, effects, err := e.registry.AddPiece(e.now(), ownership.PieceSpec{Name: piece, Region: region, Cohort: cohort, Kind: piece.Piece})
+	claims, effects, err := e.addPiece(region, side, ownership.PieceSpec{Name: piece, Region: region.id, Cohort: cohort, Kind: piece.Piece})
 	e.apply(effects)
 	if err == nil {
 		effects, err = e.registry.Seal(e.now(), piece)

@@ -17,6 +17,10 @@ type Region struct {
 	memory       backend.Memory
 	arena        *memory.Arena // nil for memory of the caller's own
 	registration backend.Registration
+	pinned       *pinned // nil unless it is made of a pool's blocks
+
+	pool   *Pool // guarded by endpoint.mu; nil while it is owned whole
+	taking int   // guarded by endpoint.mu; calls about the whole of it that run now
 }
 
 // Register makes an arena usable in transfers under a name that is unique in
@@ -79,15 +83,32 @@ func (e *Endpoint) refresh() error {
 // ID returns the region's name.
 func (r *Region) ID() string { return r.id }
 
-// Memory returns the registered range.
+// Memory returns the registered range; for a region made of blocks, that of the
+// pool they are from.
 func (r *Region) Memory() backend.Memory { return r.memory }
 
 // State returns who owns the region, and its generations.
 func (r *Region) State() (ownership.RegionState, bool) { return r.endpoint.registry.Region(r.id) }
 
 // Reuse asks for the permission to put other content into the region. While it
-// is owned the error matches ownership.ErrRefused and names the claims.
+// is owned, or any block of it is pinned, the error matches ownership.ErrRefused
+// and names the claims. Blocks that are pinned for sends are refused as well,
+// since other sends may read them.
 func (r *Region) Reuse() error {
+	pool, taken := r.take()
+	defer taken()
+	switch {
+	case pool != nil:
+		if err := pool.blocks.Idle(); err != nil {
+			return blockError("region "+r.id, err)
+		}
+	case r.pinned != nil && r.pinned.side == ownership.Send:
+		return &ownership.Error{Kind: ownership.KindRefused, What: "region " + r.id, Why: "its blocks are pinned for reading"}
+	}
+	return r.reuse()
+}
+
+func (r *Region) reuse() error {
 	effects, err := r.endpoint.registry.Reuse(r.endpoint.now(), r.id)
 	r.endpoint.apply(effects)
 	return err
@@ -96,8 +117,20 @@ func (r *Region) Reuse() error {
 // Deregister ends the registration and forgets the region. While it is owned
 // the error matches ownership.ErrRefused, and the backend does not hear of it.
 // It is no fence: a peer that has the metadata may still reach the memory.
+// A region with a pinned block is owned. One that is made of blocks gives them
+// back; where its session has done so before, that is fine.
 func (r *Region) Deregister() error {
 	e := r.endpoint
+	if r.pinned != nil {
+		return r.unpin()
+	}
+	pool, taken := r.take()
+	defer taken()
+	if pool != nil {
+		if err := pool.close(); err != nil {
+			return err
+		}
+	}
 	// A second call goes on where the backend refused the first.
 	if state, known := r.State(); !known || state.Registered {
 		effects, err := e.registry.Deregister(e.now(), r.id)

@@ -97,7 +97,7 @@ func (r *Request) Send(spec SendSpec) (*Session, error) {
 	if r.over() {
 		return nil, &Error{What: "request " + r.piece.String(), Kind: ErrAnswered}
 	}
-	s, claims, err := e.admit(ownership.Send, r.piece, spec.Region.id, []ownership.Member{r.from})
+	s, claims, err := e.admit(ownership.Send, r.piece, spec.Region, []ownership.Member{r.from})
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,8 @@ import (
 // Stop shuts the endpoint down, fail-closed: nothing new is admitted, what is
 // ACTIVE is cancelled, and Stop waits until everything is proven and every
 // report has arrived. Then all memory is released and deregistered, the backend
-// closed, and the endpoint halted.
+// closed, and the endpoint halted. It does not wait for the requests that hold
+// blocks of a pool: while any block is pinned it is refused.
 //
 // If ctx ends first, everything that is not proven is kept, the error matches
 // ownership.ErrRefused and lists what and why, or ErrUnacknowledged if only
@@ -24,6 +25,9 @@ import (
 // the error matches ownership.ErrFatal.
 func (e *Endpoint) Stop(ctx context.Context) error {
 	if err := e.retire(ctx); err != nil {
+		return err
+	}
+	if err := e.closePools(); err != nil {
 		return err
 	}
 	if err := e.flush(ctx); err != nil {
