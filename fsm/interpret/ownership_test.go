@@ -26,6 +26,7 @@ func TestOwnershipAgrees(t *testing.T) {
 			for seed := range walks {
 				w := newPair(t, side, rand.New(rand.NewPCG(uint64(seed), 7)))
 				for range 40 {
+					w.advance()
 					if seed%2 == 0 && w.rng.IntN(10) > 0 {
 						w.goOn()
 					} else {
@@ -38,7 +39,7 @@ func TestOwnershipAgrees(t *testing.T) {
 				w.count(seen)
 			}
 			t.Log(seen)
-			for _, what := range []string{"SUCCEEDED", "FAILED", "CANCELLED", "invalid", "released", "local DRAINED", "IN_DOUBT", "FAILED_QUIESCED"} {
+			for _, what := range []string{"SUCCEEDED", "FAILED", "CANCELLED", "invalid", "released", "local DRAINED", "IN_DOUBT", "FAILED_QUIESCED", "fatal", "timeout"} {
 				if seen[what] == 0 {
 					t.Errorf("no walk comes to %s", what)
 				}
@@ -50,6 +51,12 @@ func TestOwnershipAgrees(t *testing.T) {
 // count notes what a walk came to.
 func (w *pair) count(seen map[string]int) {
 	seen[w.get(w.session, "outcome", 0)]++
+	if w.fatal {
+		seen["fatal"]++
+	}
+	if w.get(w.session, "cause", 0) == "TIMEOUT" {
+		seen["timeout"]++
+	}
 	for _, p := range w.pieces {
 		for _, what := range []string{"invalid", "released"} {
 			if w.get(p, what, 0) == "true" {
@@ -171,7 +178,7 @@ func (w *pair) evidence(i, a int) {
 
 func (w *pair) hear(i, a int, says string) {
 	w.note("hear", i, a, says)
-	_, err := w.reg.Report(0, ownership.PeerReport{Claim: w.claims[i][a], From: w.accessors[a].Accessor, Evidence: evidenceOf[says]})
+	_, err := w.reg.Report(w.now, ownership.PeerReport{Claim: w.claims[i][a], From: w.accessors[a].Accessor, Evidence: evidenceOf[says]})
 	kind := "stale"
 	if !w.goneNow[a] {
 		kind = w.piece(i, "hear", replica(a), says)
@@ -181,8 +188,8 @@ func (w *pair) hear(i, a int, says string) {
 
 func (w *pair) operate(i, a int, status operation.Status) {
 	w.note("operate", i, a, status)
-	_, err := w.reg.Operation(0, ownership.OperationReport{Claim: w.claims[i][a], Status: status})
-	w.same(w.piece(i, "operate", replica(a), status.String(), "false"), err)
+	_, err := w.reg.Operation(w.now, ownership.OperationReport{Claim: w.claims[i][a], Status: status})
+	w.same(w.piece(i, "operate", replica(a), status.String(), w.fatalArg()), err)
 }
 
 func (w *pair) outsider(i int) {
@@ -190,20 +197,20 @@ func (w *pair) outsider(i int) {
 	name.Accessor = "stranger"
 	w.note("outsider", i)
 	if w.side == ownership.Receive {
-		_, err := w.reg.Report(0, ownership.PeerReport{Claim: name, From: "stranger", Evidence: ownership.OK})
+		_, err := w.reg.Report(w.now, ownership.PeerReport{Claim: name, From: "stranger", Evidence: ownership.OK})
 		w.same(w.piece(i, "outsider"), err)
 		return
 	}
 	status := []operation.Status{operation.StatusSubmitting, operation.StatusDone}[w.rng.IntN(2)]
-	_, err := w.reg.Operation(0, ownership.OperationReport{Claim: name, Status: status})
-	w.same(w.piece(i, "outsider", status.String(), "false"), err)
+	_, err := w.reg.Operation(w.now, ownership.OperationReport{Claim: name, Status: status})
+	w.same(w.piece(i, "outsider", status.String(), w.fatalArg()), err)
 }
 
 func (w *pair) seal(i int) {
 	w.note("seal", i)
 	closed := w.get(w.session, "outcome", 0) != "ACTIVE" || w.get(w.session, "complete", 0) == "true"
-	_, err := w.reg.Seal(0, w.names[i])
-	kind := w.piece(i, "seal", "false", fmt.Sprint(closed))
+	_, err := w.reg.Seal(w.now, w.names[i])
+	kind := w.piece(i, "seal", w.fatalArg(), fmt.Sprint(closed))
 	if kind == "" {
 		w.call(w.session, "publish", replica(i))
 	}
@@ -219,7 +226,7 @@ func (w *pair) failSend(i int) {
 		}
 	}
 	w.note("fail_send", i, in)
-	_, err := w.reg.FailSend(0, w.names[i], published)
+	_, err := w.reg.FailSend(w.now, w.names[i], published)
 	w.same(w.piece(i, "fail_send", "{"+strings.Join(in, ",")+"}"), err)
 }
 
@@ -227,9 +234,9 @@ func (w *pair) failSend(i int) {
 func (w *pair) both(action string, i int) (kind string, err error) {
 	w.note(action, i)
 	if action == "finish" {
-		_, err = w.reg.Finish(0, w.names[i])
+		_, err = w.reg.Finish(w.now, w.names[i])
 	} else {
-		_, err = w.reg.FailPiece(0, w.names[i], "reason")
+		_, err = w.reg.FailPiece(w.now, w.names[i], "reason")
 	}
 	return w.piece(i, action), err
 }
@@ -245,10 +252,10 @@ func (w *pair) localEvent(i int, event ownership.LocalEvent) {
 		name = w.claims[i][len(w.accessors)]
 	}
 	w.note("local", i, event)
-	_, err := w.reg.Local(0, name, event)
+	_, err := w.reg.Local(w.now, name, event)
 	switch event {
 	case ownership.LocalStart:
-		w.same(w.piece(i, "local_start", "false"), err)
+		w.same(w.piece(i, "local_start", w.fatalArg()), err)
 	case ownership.LocalDone:
 		w.same(w.piece(i, "local_done"), err)
 	default:
@@ -258,18 +265,18 @@ func (w *pair) localEvent(i int, event ownership.LocalEvent) {
 
 func (w *pair) complete() {
 	w.note("complete")
-	_, err := w.reg.Complete(0, w.sessionName)
+	_, err := w.reg.Complete(w.now, w.sessionName)
 	w.same(w.call(w.session, "finish_adding").Refused, err)
 }
 
 func (w *pair) close() {
 	w.note("close")
-	_, err := w.reg.Close(0, w.sessionName)
-	ans := w.call(w.session, "close", "false")
+	_, err := w.reg.Close(w.now, w.sessionName)
+	ans := w.call(w.session, "close", w.fatalArg())
 	if ans.Refused == "" && !w.closed {
 		w.closed = true
 		for i := range w.pieces {
-			if kind := w.piece(i, "release", "false"); kind != "" {
+			if kind := w.piece(i, "release", w.fatalArg()); kind != "" {
 				w.t.Errorf("release: %s", kind)
 			}
 		}
@@ -280,7 +287,7 @@ func (w *pair) close() {
 func (w *pair) cancel(a int) {
 	if w.rng.IntN(2) == 0 {
 		w.note("cancel")
-		_, _, err := w.reg.Cancel(0, ownership.CancelSpec{Session: w.sessionName})
+		_, _, err := w.reg.Cancel(w.now, ownership.CancelSpec{Session: w.sessionName})
 		if !w.closed {
 			w.sessionCall("cancel", "LOCAL")
 		}
@@ -291,7 +298,7 @@ func (w *pair) cancel(a int) {
 		return // answered by the table answer
 	}
 	w.note("cancel from", a)
-	_, _, err := w.reg.Cancel(0, ownership.CancelSpec{Session: w.sessionName, Origin: ownership.FromPeer, From: w.accessors[a]})
+	_, _, err := w.reg.Cancel(w.now, ownership.CancelSpec{Session: w.sessionName, Origin: ownership.FromPeer, From: w.accessors[a]})
 	w.call(w.members[a], "cancel")
 	w.sessionCall("cancel", "PEER")
 	w.same("", err)
@@ -299,7 +306,7 @@ func (w *pair) cancel(a int) {
 
 func (w *pair) failSession() {
 	w.note("fail session")
-	_, err := w.reg.Fail(0, w.sessionName, "reason")
+	_, err := w.reg.Fail(w.now, w.sessionName, "reason")
 	w.same(w.sessionCall("fail", "1", "REASON", "LOCAL", "false"), err)
 }
 
@@ -308,7 +315,7 @@ func (w *pair) request(a int) {
 		return
 	}
 	w.note("request", a)
-	_, err := w.reg.Requested(0, w.sessionName, w.accessors[a])
+	_, err := w.reg.Requested(w.now, w.sessionName, w.accessors[a])
 	w.same(w.call(w.members[a], "request").Refused, err)
 }
 
@@ -327,7 +334,7 @@ func (w *pair) left(a int) {
 
 func (w *pair) fence(a int) {
 	w.note("fence", a)
-	_, err := w.reg.Fence(0, ownership.FenceSpec{Accessor: w.accessors[a].Accessor, Scope: ownership.All})
+	_, err := w.reg.Fence(w.now, ownership.FenceSpec{Accessor: w.accessors[a].Accessor, Scope: ownership.All})
 	if !w.closed {
 		w.call(w.members[a], "fence")
 		for i := range w.pieces {
@@ -340,7 +347,7 @@ func (w *pair) fence(a int) {
 
 func (w *pair) gone(a int) {
 	w.note("gone", a)
-	_, err := w.reg.Gone(0, w.accessors[a].Accessor, w.accessors[a].Incarnation)
+	_, err := w.reg.Gone(w.now, w.accessors[a].Accessor, w.accessors[a].Incarnation)
 	w.goneNow[a] = true
 	if !w.closed {
 		for i := range w.pieces {
@@ -352,7 +359,7 @@ func (w *pair) gone(a int) {
 
 func (w *pair) acknowledge(a int) {
 	w.note("acknowledge", a)
-	_, err := w.reg.Ack(0, w.sessionName, w.accessors[a])
+	_, err := w.reg.Ack(w.now, w.sessionName, w.accessors[a])
 	place := "ENDED"
 	for i := range w.pieces {
 		if w.get(w.pieces[i], "fenced", a) == "false" {

@@ -4,6 +4,7 @@
 package interpret_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -32,6 +33,11 @@ type pair struct {
 	hasLocal    []bool
 	claims      [][]ownership.ClaimName
 	closed      bool
+	now         time.Duration
+
+	clock     *interpret.State
+	triggered bool
+	fatal     bool
 
 	session *interpret.State
 	pieces  []*interpret.State
@@ -58,6 +64,7 @@ var contract = sync.OnceValues(func() (*load.Set, error) {
 			if err != nil {
 				return nil, err
 			}
+			data = bytes.Replace(data, []byte("horizon: 12"), []byte("horizon: 1000"), 1) // the checker's time is short
 			list = append(list, load.NewSource(filepath.Base(name), data))
 		}
 	}
@@ -73,19 +80,25 @@ func system(t *testing.T, name string) *load.System {
 	return set.Lookup(name).(*load.System)
 }
 
+// limit is the request timeout and the grace, in seconds.
+const limit = 6
+
 // replica is how an argument names the member with this index.
 func replica(i int) string { return strconv.Itoa(i + 1) }
 
 func newPair(t *testing.T, side ownership.Side, rng *rand.Rand) *pair {
 	t.Helper()
 	w := &pair{t: t, counts: map[interpret.Effect]uint64{}, rng: rng, side: side, sessionName: ownership.SessionName{Request: ownership.RequestID{Endpoint: "origin", Number: 1}, Attempt: 1}}
-	reg, err := ownership.New(ownership.Config{Name: "self", Incarnation: ownership.Incarnation{1}, RequestTimeout: time.Hour, Grace: time.Hour,
+	reg, err := ownership.New(ownership.Config{Name: "self", Incarnation: ownership.Incarnation{1}, RequestTimeout: limit * time.Second, Grace: limit * time.Second,
 		Contain: func(ownership.Containment) error { return nil }})
 	w.reg = reg
 	w.must(err)
-	_, err = reg.Admit(0, ownership.SessionSpec{Name: w.sessionName, Side: side})
+	_, err = reg.Admit(w.now, ownership.SessionSpec{Name: w.sessionName, Side: side})
 	w.must(err)
 	w.session = interpret.New(system(t, "session"), 2)
+	w.clock = interpret.New(system(t, "retirement"), 1)
+	w.must(w.clock.Set("timeout", 0, strconv.Itoa(limit)))
+	w.must(w.clock.Set("grace", 0, strconv.Itoa(limit)))
 	for a := range 1 + rng.IntN(3) {
 		w.accessors = append(w.accessors, ownership.Member{Accessor: ownership.Accessor(fmt.Sprint("peer", a)), Incarnation: ownership.Incarnation{2, byte(a)}})
 		w.goneNow = append(w.goneNow, false)
@@ -115,7 +128,7 @@ func (w *pair) addPiece(i int) {
 		}
 		w.must(p.Set("need", 0, strconv.Itoa(need)))
 	}
-	claims, _, err := w.reg.AddPiece(0, spec)
+	claims, _, err := w.reg.AddPiece(w.now, spec)
 	w.must(err)
 	w.pieces, w.names, w.claims = append(w.pieces, p), append(w.names, spec.Name), append(w.claims, claims)
 	w.hasLocal, w.settled = append(w.hasLocal, spec.Local), append(w.settled, false)
@@ -146,6 +159,10 @@ func (w *pair) call(s *interpret.State, action string, args ...string) interpret
 	}
 	for _, e := range ans.Effects {
 		w.counts[e]++
+		w.triggered = w.triggered || e == "trigger_drain()"
+		if strings.Contains(string(e), "_moved(") && strings.Contains(string(e), "publish,") {
+			w.call(w.clock, "arm", w.at(w.now))
+		}
 	}
 	return ans
 }
@@ -218,9 +235,50 @@ func (w *pair) same(kind string, err error) {
 	if got != kind {
 		w.t.Errorf("the registry answers %q, the systems %q: %v", got, kind, err)
 	}
-	if !w.closed {
+	w.flush(w.now)
+}
+
+// flush is what follows a step: the clock hears of it, and the members speak.
+func (w *pair) flush(at time.Duration) {
+	if w.closed {
+		return
+	}
+	settled, err := w.session.Holds("settled")
+	w.must(err)
+	w.call(w.clock, "update", w.at(at), fmt.Sprint(w.get(w.session, "outcome", 0) != "ACTIVE"), fmt.Sprint(settled), fmt.Sprint(w.triggered))
+	w.triggered = false
+	w.tell()
+}
+
+// at is a time as the clock takes it, in seconds.
+func (w *pair) at(d time.Duration) string { return strconv.Itoa(int(d / time.Second)) }
+
+func (w *pair) fatalArg() string { return fmt.Sprint(w.fatal) }
+
+// advance lets time pass, and then both sides judge their deadlines.
+func (w *pair) advance() {
+	if w.rng.IntN(3) > 0 {
+		return
+	}
+	w.now += time.Duration(w.rng.IntN(3)) * time.Second
+	w.note("at ", w.now)
+	_, err := w.reg.Tick(w.now)
+	w.must(err)
+	if w.closed {
+		return
+	}
+	if ans := w.call(w.clock.Clone(), "expire", w.at(w.now), "false"); ans.Refused == "" {
+		w.sessionCall("fail", "1", "TIMEOUT", "TIMEOUT", "false")
+		settled, err := w.session.Holds("settled")
+		w.must(err)
+		w.call(w.clock, "expire", w.at(w.now), fmt.Sprint(settled))
+		w.triggered = false
 		w.tell()
 	}
+	if ans := w.call(w.clock, "exceed", w.at(w.now), w.fatalArg()); ans.Refused == "" {
+		w.fatal = true
+	}
+	w.compare()
 }
 
 // tell is what follows for the messages after a step.
@@ -286,6 +344,15 @@ func (w *pair) compare() {
 	settled, err := w.session.Holds("settled")
 	w.must(err)
 	w.equal("settled", fmt.Sprint(s.Settled), fmt.Sprint(settled))
+	w.equal("fatal", fmt.Sprint(w.reg.Snapshot().Fatal), fmt.Sprint(w.fatal))
+	w.equal("armed", fmt.Sprint(s.Armed), w.get(w.clock, "armed", 0))
+	w.equal("draining", fmt.Sprint(s.Draining), w.get(w.clock, "draining", 0))
+	if s.Armed {
+		w.equal("expires", w.at(s.Expires), w.get(w.clock, "expires", 0))
+	}
+	if s.Draining {
+		w.equal("drain start", w.at(s.DrainStart), w.get(w.clock, "start", 0))
+	}
 	for i, p := range s.Pieces {
 		w.comparePiece(i, &p)
 	}
@@ -297,7 +364,7 @@ func (w *pair) comparePiece(i int, p *ownership.PieceState) {
 	w.equal("gate", p.Gate.String(), w.get(m, "gate", 0))
 	w.equal("outcome of the piece", p.Outcome.String(), w.get(m, "outcome", 0))
 	w.equal("invalid", fmt.Sprint(p.Invalid), w.get(m, "invalid", 0))
-	w.equal("drained", fmt.Sprint(p.Drained), fmt.Sprint(w.isSettled(i)))
+	w.equal("drained", fmt.Sprint(p.Drained), fmt.Sprint(w.isSettled(i) && !w.fatal))
 	if p.Local != nil {
 		w.equal("local", p.Local.State.String(), w.get(m, "local", 0))
 	}
