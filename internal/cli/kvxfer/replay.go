@@ -54,12 +54,13 @@ Exit codes: 0 all passed; 1 a scenario failed; 2 a file or the command line is w
 	flags.BoolVar(&f.record, "record", false, "print the scenario with what happened filled in: errors, and expectations where there are none")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of scenario files, for editors")
 	flags.StringVar(&f.svg, "svg", "", "draw the scenario's timeline into this `file`")
-	cmd.MarkFlagsMutuallyExclusive("json", "record", "schema")
-	cmd.MarkFlagsMutuallyExclusive("svg", "record", "schema")
 	return cmd
 }
 
 func (a *app) replay(f replayFlags, args []string) error {
+	if others := f.json || f.verbose || f.svg != ""; f.record && f.schema || (f.record || f.schema) && others {
+		return usagef("give one", "--record and --schema print one thing each and go with no other flag")
+	}
 	if f.schema {
 		_, err := a.stdout.Write(scenario.Schema())
 		return err

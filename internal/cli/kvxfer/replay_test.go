@@ -96,7 +96,7 @@ func TestReplayMistakes(t *testing.T) {
 		"a bad file":         {[]string{wrong, corpus}, []string{wrong + ":6:29: side must be one of", "1 mistake in 1 file"}},
 		"record of a bad":    {[]string{"--record", wrong}, []string{wrong + ":6:29: ", "1 mistake in"}},
 		"record of several":  {[]string{"--record", corpus}, []string{"--record and --svg take one"}},
-		"two kinds of print": {[]string{"--record", "--json", wrong}, []string{"json record"}},
+		"two kinds of print": {[]string{"--record", "--json", wrong}, []string{"go with no other flag"}},
 		"svg nowhere":        {[]string{"--svg", filepath.Join(empty, "a", "b.svg"), filepath.Join(corpus, "one-boundary-at.yaml")}, []string{"no such file"}},
 	} {
 		t.Run(name, func(t *testing.T) {
