@@ -25,7 +25,8 @@ const (
 // Mutant is a system with one thing changed.
 type Mutant struct {
 	What string   // what was changed, in one line
-	Pos  load.Pos // of the action, reaction or machine
+	File string   // of the spec
+	Pos  load.Pos // of the action, reaction, procedure or cell
 	Fate Fate
 	By   string // the first property that finds it
 }
@@ -76,7 +77,10 @@ func Mutate(ctx context.Context, sys *load.System, o Options) (*Mutation, error)
 		undo := mu.apply()
 		r, err := System(ctx, sys, o)
 		undo()
-		m := Mutant{What: mu.what, Pos: mu.pos}
+		m := Mutant{What: mu.what, File: mu.file, Pos: mu.pos}
+		if m.File == "" {
+			m.File = sys.Source.File
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -13,6 +13,7 @@ import (
 // mutation is one change of a system, in place.
 type mutation struct {
 	what  string
+	file  string // "" is the system's own
 	pos   load.Pos
 	apply func() (undo func())
 }
@@ -27,7 +28,7 @@ func mutations(sys *load.System) []mutation {
 		what := "action " + a.Name
 		out = append(out, conditions(what, a.Pos, &a.When)...)
 		for i, r := range a.Refuse {
-			out = append(out, mutation{fmt.Sprintf("%s: without refusal %s: %s", what, r.Kind, r.When), r.Pos, func() func() {
+			out = append(out, mutation{what: fmt.Sprintf("%s: without refusal %s: %s", what, r.Kind, r.When), pos: r.Pos, apply: func() func() {
 				old := a.Refuse
 				a.Refuse = append(append([]*load.Refusal{}, old[:i]...), old[i+1:]...)
 				return func() { a.Refuse = old }
@@ -38,7 +39,7 @@ func mutations(sys *load.System) []mutation {
 	}
 	for i, r := range sys.Reactions {
 		what := "reaction " + r.Name
-		out = append(out, mutation{"without " + what, r.Pos, func() func() {
+		out = append(out, mutation{what: "without " + what, pos: r.Pos, apply: func() func() {
 			old := sys.Reactions
 			sys.Reactions = append(append([]*load.Reaction{}, old[:i]...), old[i+1:]...)
 			return func() { sys.Reactions = old }
@@ -47,7 +48,7 @@ func mutations(sys *load.System) []mutation {
 		out = append(out, statements(what, r.Pos, &r.Do)...)
 	}
 	for _, p := range sys.Procs {
-		out = append(out, statements("procedure "+p.Name, sys.Pos, &p.Body)...)
+		out = append(out, statements("procedure "+p.Name, sys.ProcPos[p], &p.Body)...)
 	}
 	return append(out, cells(sys)...)
 }
@@ -66,7 +67,7 @@ func conditions(what string, pos load.Pos, when **expr.Node) []mutation {
 			rec(&n.Args[1])
 			return
 		}
-		out = append(out, mutation{fmt.Sprintf("%s: without condition %s", what, n), pos, func() func() {
+		out = append(out, mutation{what: fmt.Sprintf("%s: without condition %s", what, n), pos: pos, apply: func() func() {
 			*at = &expr.Node{Op: expr.Const, Type: expr.BoolType, Val: 1}
 			return func() { *at = n }
 		}})
@@ -83,14 +84,14 @@ func statements(what string, pos load.Pos, list *[]*expr.Stmt) []mutation {
 			continue // effects are no part of the state
 		}
 		if s.Op != expr.Offer || s.Local == nil {
-			out = append(out, mutation{fmt.Sprintf("%s: without %s", what, s), pos, func() func() {
+			out = append(out, mutation{what: fmt.Sprintf("%s: without %s", what, s), pos: pos, apply: func() func() {
 				old := *list
 				*list = append(append([]*expr.Stmt{}, old[:i]...), old[i+1:]...)
 				return func() { *list = old }
 			}})
 		}
 		if s.Op == expr.If {
-			out = append(out, mutation{fmt.Sprintf("%s: always: %s", what, s), pos, func() func() {
+			out = append(out, mutation{what: fmt.Sprintf("%s: always: %s", what, s), pos: pos, apply: func() func() {
 				old := s.Value
 				s.Value = &expr.Node{Op: expr.Const, Type: expr.BoolType, Val: 1}
 				return func() { s.Value = old }
@@ -115,9 +116,10 @@ func cells(sys *load.System) []mutation {
 		seen[m] = true
 		for s, row := range m.To {
 			for e, to := range row {
+				file, pos := cellPlace(sys, m.Name, s, e)
 				what := fmt.Sprintf("machine %s: %s in %s", m.Name, m.Event.Values[e], m.State.Values[s])
 				set := func(text string, to, result int) {
-					out = append(out, mutation{what + " " + text, sys.Pos, func() func() {
+					out = append(out, mutation{what: what + " " + text, file: file, pos: pos, apply: func() func() {
 						oldTo, oldResult := m.To[s][e], m.Result[s][e]
 						m.To[s][e], m.Result[s][e] = to, result
 						return func() { m.To[s][e], m.Result[s][e] = oldTo, oldResult }
@@ -143,4 +145,14 @@ func cells(sys *load.System) []mutation {
 		}
 	}
 	return out
+}
+
+// cellPlace is where a cell stands.
+func cellPlace(sys *load.System, machine string, state, event int) (file string, pos load.Pos) {
+	for _, m := range sys.Machines {
+		if m.Name == machine {
+			return m.Source.File, m.Cells[state][event].Pos
+		}
+	}
+	return "", sys.Pos
 }

@@ -42,6 +42,8 @@ func (n *Node) String() string {
 		return "has(" + args(n.Args) + ")"
 	case Would:
 		return "would(" + args(n.Args) + ")"
+	case Decide:
+		return n.Output.Table + "." + n.Output.Name + "(" + args(n.Args) + ")"
 	case All, Any, Count:
 		return n.quantifierText()
 	case Call:

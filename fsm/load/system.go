@@ -29,6 +29,7 @@ type System struct {
 	Properties   []*Property
 	Fair         []*Fairness
 	Survivors    []Survivor
+	ProcPos      map[*expr.Proc]Pos
 	Horizon      int // the last point in time of the model; 0 if there is no time
 
 	raw *systemReader

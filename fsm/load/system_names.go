@@ -189,6 +189,7 @@ func (sr *systemReader) declareTexts() {
 		p := &expr.Proc{Name: name, Params: params}
 		sr.scope.Procs[name] = p
 		sr.sys.Procs = append(sr.sys.Procs, p)
+		sr.sys.ProcPos[p] = at(e.key)
 		sr.pending[name] = func() bool {
 			p.Body = sr.stmts(e.val, "procedure "+name, &expr.Scope{Locals: params, Hidden: true})
 			p.Hidden = expr.Hidden(p.Body)

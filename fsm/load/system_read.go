@@ -30,7 +30,7 @@ type systemReader struct {
 
 func readSystem(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindSystem
-	s := &System{Head: h}
+	s := &System{Head: h, ProcPos: map[*expr.Proc]Pos{}}
 	sr := &systemReader{reader: r, sys: s, lines: strings.Split(string(h.Source.Data), "\n")}
 	sr.f = r.fields(top, "system", "system!", "doc!", "replicas", "machines", "tables", "enums", "constants", "horizon", "effects",
 		"variables!", "define", "procedures", "environments", "initially", "actions!", "reactions", "invariants", "fair", "liveness", "survivors")

@@ -24,7 +24,7 @@ func mutateOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o chec
 		sys.Name, o.Replicas, len(r.Mutants), r.Killed(), r.Equivalent(), r.Survived(), r.Explained())
 	for _, m := range r.Mutants {
 		if m.Fate == check.Survived {
-			fmt.Fprintf(out, "  %s:%d:%d: %s\n", sys.Source.File, m.Pos.Line, m.Pos.Col, m.What)
+			fmt.Fprintf(out, "  %s:%d:%d: %s\n", m.File, m.Pos.Line, m.Pos.Col, m.What)
 		}
 	}
 	return r.Survived() == 0, nil
