@@ -19,7 +19,7 @@ const (
 	laneHeight = 24
 	stepWidth  = 74
 	headHeight = 62
-	footHeight = 150
+	footHeight = 80
 )
 
 // laneColours are those of the states: what may still be touched is warm, what
@@ -29,6 +29,7 @@ var laneColours = map[string]string{
 	"FAILED_QUIESCED": "#9bc1a3", "DRAINED": "#5aa469",
 	"OPEN": "#e8e8e8", "PUBLISHING": "#f4c95d", "SEALED": "#b8c4d6", "ABORTED": "#c9c9c9",
 	"ACTIVE": "#dfe7f5", "SUCCEEDED": "#5aa469", "FAILED": "#d98d8d", "CANCELLED": "#c9b6d9",
+	"QUARANTINED": "#f4a261", "CLOSED": "#c9c9c9", "FATAL": "#f08080",
 }
 
 // writeSVG draws the timeline of a run into a file.
@@ -81,12 +82,8 @@ func drawLane(b *bytes.Buffer, l scenario.Lane, y int) {
 	fmt.Fprintf(b, `<text x="10" y="%d">%s</text>`+"\n", y+laneHeight-8, html.EscapeString(l.Name))
 	for _, s := range l.Spans {
 		x, w := laneLabel+stepWidth*s.From, stepWidth*(s.To-s.From)
-		colour := laneColours[s.State]
-		if colour == "" {
-			colour = "#d00000"
-		}
 		fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="%s"><title>%s</title></rect>`+"\n",
-			x, y+3, w, laneHeight-6, colour, html.EscapeString(l.Name+": "+s.State))
+			x, y+3, w, laneHeight-6, laneColours[s.State], html.EscapeString(l.Name+": "+s.State))
 		if 7*len(s.State) < w {
 			fmt.Fprintf(b, `<text x="%d" y="%d" font-size="9">%s</text>`+"\n", x+3, y+laneHeight-9, html.EscapeString(s.State))
 		}

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/kvxfer/kvxfer/internal/cli/exit"
+	"github.com/kvxfer/kvxfer/scenario"
 )
 
 const corpus = "../../../scenario/testdata"
@@ -179,5 +180,30 @@ func TestReplaySchema(t *testing.T) {
 	code, out, _ := call("replay", "--schema")
 	if code != exit.OK || !json.Valid([]byte(out)) {
 		t.Errorf("exit code %d, %s", code, out)
+	}
+}
+
+// Every state that a lane can show has a colour.
+func TestReplayColours(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(corpus, "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios", err)
+	}
+	for _, path := range files {
+		f, err := scenario.Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := scenario.Run(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range scenario.Lanes(r) {
+			for _, s := range l.Spans {
+				if laneColours[s.State] == "" || s.From >= s.To || s.To > len(r.Steps) {
+					t.Errorf("%s: lane %s: %+v", path, l.Name, s)
+				}
+			}
+		}
 	}
 }
