@@ -53,6 +53,7 @@ func (p *poller) exposed(change int64) {
 // run polls until stop.
 func (p *poller) run(stop <-chan struct{}) {
 	var idle backoff
+	idle.reset() // there may be work before the first pass
 	defer idle.end()
 	for {
 		if p.collect() {
