@@ -13,9 +13,12 @@ type outbox struct {
 	quiesced map[quiescedKey]*node
 }
 
+// quiescedKey names the peer's life too: what waits for one that is over is no
+// answer to the next.
 type quiescedKey struct {
 	session SessionName
 	to      Accessor
+	life    Incarnation
 }
 
 // queue is a doubly linked list: a message may be taken back from the middle.
@@ -48,7 +51,7 @@ func (b *outbox) put(to *Member, side Side, m Message) *node {
 	}
 	q.last = n
 	if _, ok := m.(*SessionQuiesced); ok {
-		b.quiesced[quiescedKey{m.Session(), to.Accessor}] = n
+		b.quiesced[quiescedKey{m.Session(), to.Accessor, to.Incarnation}] = n
 	}
 	return n
 }
@@ -71,7 +74,7 @@ func (b *outbox) remove(n *node) {
 	}
 	b.waiting--
 	if _, ok := n.out.Message.(*SessionQuiesced); ok {
-		delete(b.quiesced, quiescedKey{n.out.Message.Session(), a})
+		delete(b.quiesced, quiescedKey{n.out.Message.Session(), a, n.out.To.Incarnation})
 	}
 }
 

@@ -116,7 +116,7 @@ func (c *core) tellSettled(s *session) {
 
 // sendQuiesced queues a SESSION_QUIESCED unless one waits already.
 func (c *core) sendQuiesced(name SessionName, to Member) {
-	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor}]; !waits {
+	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor, to.Incarnation}]; !waits {
 		c.queue(to, Send, &SessionQuiesced{name})
 	}
 }
@@ -129,8 +129,8 @@ func (c *core) takeBack(s *session) {
 	}
 	for k := range s.members {
 		m := &s.members[k]
-		n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor}]
-		if n == nil || n.out.To.Incarnation != m.peer.incarnation {
+		n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]
+		if n == nil {
 			continue
 		}
 		c.unqueue(n)
@@ -141,7 +141,7 @@ func (c *core) takeBack(s *session) {
 // answerRequest answers REQUEST_DATA for an attempt that holds nothing here and
 // never will.
 func (c *core) answerRequest(name SessionName, to Member) {
-	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor}]; waits {
+	if _, waits := c.outbox.quiesced[quiescedKey{name, to.Accessor, to.Incarnation}]; waits {
 		return
 	}
 	c.queue(to, Send, &CancelSession{name, Send})
