@@ -70,7 +70,8 @@ type Result struct {
 	Complete    bool   // every reachable state was visited
 	Stopped     string // why not
 	Findings    []*Finding
-	print       uint64 // fingerprint of every step that changes something
+	Dead        []string // actions that never changed anything, known only if Complete
+	print       uint64   // fingerprint of every step that changes something
 }
 
 // Finding is the verdict of one property.

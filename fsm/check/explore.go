@@ -38,8 +38,9 @@ type explorer struct {
 	stopped string
 	peak    int
 	last    time.Time
-	firsts  int // number of first states
-	widest  int // most words that one step moved
+	firsts  int    // number of first states
+	alive   []bool // by instance: it has changed something
+	widest  int    // most words that one step moved
 	print   uint64
 	names   []uint64 // hashes of the instances' names, for fingerprints
 	acyclic *bool    // no state can come back
@@ -51,6 +52,7 @@ func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *exp
 	x := &explorer{engine: newEngine(m, o.Symmetry), widest: 1, ctx: ctx, o: o, start: start, last: start, q: &queue{},
 		hits: map[*load.Property]*hit{}, stuck: make([]*hit, len(m.goals))}
 	x.mask = make([]uint64, x.stride)
+	x.alive = make([]bool, len(m.instances))
 	x.seen = newVisited(x.engine)
 	x.seen.moved = x.settleIn
 	x.engine.recode = func(from, to *layoutOf) {
@@ -91,6 +93,10 @@ func (x *explorer) sweep() {
 			levelEnd = x.q.n
 		}
 		if head&255 == 0 && x.stop(head) {
+			return
+		}
+		if x.sym && (head < 64 || head&4095 == 0) && !x.exchangeable(x.q.at(head)) {
+			x.stopped = "an exchange of replicas changes what happens, so that symmetry proves nothing"
 			return
 		}
 		x.load(x.q.at(head))
@@ -279,6 +285,7 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 		return false
 	}
 	x.edges++
+	x.alive[i] = true
 	x.widest = max(x.widest, len(x.moved))
 	if x.o.print {
 		x.fingerprint(i, code)

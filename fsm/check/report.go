@@ -26,8 +26,27 @@ func (x *explorer) report() *Result {
 		x.judged(f, x.hits[p], x.breaker(p))
 		r.Findings = append(r.Findings, f)
 	}
+	r.Dead = x.dead()
 	r.Elapsed = time.Since(x.start)
 	return r
+}
+
+// dead lists the actions that never changed anything.
+func (x *explorer) dead() []string {
+	if x.stopped != "" {
+		return nil
+	}
+	lives := map[*load.Action]bool{}
+	for i, in := range x.m.instances {
+		lives[in.action] = lives[in.action] || x.alive[i]
+	}
+	var out []string
+	for _, a := range x.m.sys.Actions {
+		if !lives[a] {
+			out = append(out, a.Name)
+		}
+	}
+	return out
 }
 
 // judged fills in the verdict of a property that single states and steps decide.

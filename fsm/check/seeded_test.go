@@ -148,3 +148,33 @@ func TestBounds(t *testing.T) {
 		}
 	}
 }
+
+// TestSymmetryIsTried: a spec that treats replicas by their order is not explored as
+// if it did not.
+func TestSymmetryIsTried(t *testing.T) {
+	first := edited(t, `do: "if outcome == ACTIVE { outcome = FAILED }"`, `do: |
+      for i := range writers {
+        if outcome == ACTIVE {
+          outcome = FAILED
+          offer(claims[i], withdraw)
+        }
+      }`)
+	r, err := check.System(t.Context(), first, check.Options{Replicas: 2, Symmetry: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Complete || !strings.Contains(r.Stopped, "exchange") {
+		t.Errorf("complete %v, stopped %q", r.Complete, r.Stopped)
+	}
+}
+
+// TestDead: an action that can never do anything is named.
+func TestDead(t *testing.T) {
+	r := explore(t, edited(t, "local == QUIESCED && outcome", "local == QUIESCED && gate == ABORTED && outcome"), check.Options{Replicas: 1})
+	if got := strings.Join(r.Dead, " "); got != "succeed" {
+		t.Errorf("dead: %q", got)
+	}
+	if r := explore(t, edited(t, "", ""), check.Options{Replicas: 1}); len(r.Dead) > 0 {
+		t.Errorf("dead in the model itself: %q", r.Dead)
+	}
+}

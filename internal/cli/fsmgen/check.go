@@ -186,6 +186,9 @@ func printResult(out io.Writer, r *check.Result) {
 			fmt.Fprint(out, f.Trace)
 		}
 	}
+	if len(r.Dead) > 0 {
+		fmt.Fprintf(out, "  never changes anything: %s\n", strings.Join(r.Dead, ", "))
+	}
 	proved := 0
 	for _, f := range r.Findings {
 		if f.Verdict == check.Proved {

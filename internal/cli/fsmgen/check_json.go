@@ -56,7 +56,8 @@ func resultJSON(r *check.Result) any {
 		Depth       int       `json:"depth"`
 		Bytes       int       `json:"bytes"`
 		Seconds     float64   `json:"seconds"`
+		Dead        []string  `json:"dead,omitempty"`
 		Findings    []finding `json:"findings"`
 	}{r.System, r.Replicas, r.Environment, r.Symmetry, r.Complete, r.Stopped, r.States, r.Edges, r.Depth, r.Bytes,
-		r.Elapsed.Seconds(), findings}
+		r.Elapsed.Seconds(), r.Dead, findings}
 }
