@@ -6,7 +6,6 @@ package export_test
 import (
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ import (
 const benchFolder = "../check/testdata/bench/"
 
 // benchModel loads the benchmark model after replacing one text in it.
-func benchModel(t *testing.T, old, new string) *load.System {
+func benchModel(t testing.TB, old, new string) *load.System {
 	t.Helper()
 	var sources []*load.Source
 	for _, name := range []string{"bench.yaml", "bench_claim.yaml"} {
@@ -39,27 +38,11 @@ func benchModel(t *testing.T, old, new string) *load.System {
 // spin runs the model and returns what Spin prints.
 func spin(t *testing.T, model []byte) string {
 	t.Helper()
-	for _, tool := range []string{"spin", "cc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed; the Debian packages are spin and gcc", tool)
-		}
-	}
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "model.pml"), model, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	var out []byte
-	for _, args := range [][]string{
-		{"spin", "-a", "model.pml"},
-		{"cc", "-O1", "-w", "-DNOREDUCE", "-o", "pan", "pan.c"},
-		{"./pan", "-m100000"},
-	} {
-		cmd := exec.Command(args[0], args[1:]...)
-		cmd.Dir = dir
-		var err error
-		if out, err = cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, out)
-		}
+	cmd := exec.Command(buildSpin(t, model, "-O1"), "-m100000")
+	cmd.Dir = t.TempDir() // pan leaves a trail beside it
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
 	}
 	return string(out)
 }
