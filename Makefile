@@ -73,6 +73,10 @@ race: ## all tests, race detector on, random order
 bench: ## benchmarks, ours beside each anchor
 	@$(GO) test -run '^$$' -bench . -benchmem -count 5 ./fsm/... ./ownership/...
 
+.PHONY: bench-spin
+bench-spin: ## fsmgen check beside Spin on the same model (needs the Debian packages spin and gcc)
+	@$(GO) test -run '^$$' -bench Explore -benchtime 3x ./fsm/export
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 	@for pkg in $$($(GO) list ./...); do \
