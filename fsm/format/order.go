@@ -19,6 +19,10 @@ var (
 	enumKeys    = []string{"doc", "values"}
 	neverKeys   = []string{"from", "to", "without", "doc"}
 	ruleKeys    = []string{"when", "then", "why"}
+	systemKeys  = []string{"system", "doc", "scenario", "replicas", "machines", "tables", "enums", "environments", "constants", "horizon",
+		"variables", "initially", "define", "effects", "procedures", "actions", "reactions", "invariants", "fair", "liveness", "survivors"}
+	actionKeys   = []string{"doc", "environment", "scenario", "assume", "when", "refuse", "do", "world"}
+	propertyKeys = []string{"doc", "state", "step", "after", "from", "then", "eventually", "refuted"}
 )
 
 // reorder puts keys into the order of the language, and rows and cells into that
@@ -52,6 +56,12 @@ func reorder(top *yaml.Node) {
 				sortKeys(get(r, "then"), keys(get(top, "outputs")))
 			}
 		}
+	case get(top, "system") != nil:
+		sortKeys(top, systemKeys)
+		each(get(top, "actions"), func(n *yaml.Node) { sortKeys(n, actionKeys) })
+		each(get(top, "reactions"), func(n *yaml.Node) { sortKeys(n, actionKeys) })
+		each(get(top, "invariants"), func(n *yaml.Node) { sortKeys(n, propertyKeys) })
+		each(get(top, "liveness"), func(n *yaml.Node) { sortKeys(n, propertyKeys) })
 	}
 }
 

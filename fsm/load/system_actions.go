@@ -20,7 +20,7 @@ func (sr *systemReader) readActions() {
 	for _, e := range sr.mapping(sr.f["actions"], "actions") {
 		name, params, ok := sr.signature(e.key, "action")
 		what := "action " + name
-		f := sr.fields(e.val, "action "+e.key.Value, "doc", "environment", "assume", "when", "refuse", "do", "world")
+		f := sr.fields(e.val, "action "+e.key.Value, "doc", "environment", "scenario", "assume", "when", "refuse", "do", "world")
 		if !ok || !sr.take(e.key, "action", name) {
 			sr.spoil(e.key.Value)
 			continue
@@ -29,6 +29,7 @@ func (sr *systemReader) readActions() {
 		if f["doc"] != nil {
 			a.Doc = sr.text(f["doc"], what+": doc")
 		}
+		a.Scenario = sr.template(f["scenario"], what+": scenario", params)
 		outside := &expr.Scope{Locals: params, Hidden: true}
 		inside := &expr.Scope{Locals: params, Hidden: a.Environment}
 		a.Assume = sr.condition(f["assume"], what+": assume", outside)

@@ -22,7 +22,7 @@ func (sr *systemReader) readVariables() {
 		what := "variable " + name
 		f := map[string]*yaml.Node{"type": e.val}
 		if e.val.Kind != yaml.ScalarNode {
-			f = sr.fields(e.val, what, "type!", "init", "hidden", "output", "doc")
+			f = sr.fields(e.val, what, "type!", "init", "explore", "hidden", "output", "doc")
 		}
 		if f["type"] == nil {
 			sr.spoil(name)
@@ -37,6 +37,7 @@ func (sr *systemReader) readVariables() {
 			continue
 		}
 		sr.varInit(v, f["init"], what)
+		sr.varExplore(v, f["explore"], what)
 		sr.scope.Vars[name] = v
 		sr.sys.Vars = append(sr.sys.Vars, v)
 	}
@@ -105,6 +106,28 @@ func (sr *systemReader) varInit(v *expr.Var, n *yaml.Node, what string) {
 		}
 		v.Init = i
 	}
+}
+
+// varExplore reads the first values that a checker tries: code can be given every
+// value of the type, but a model can not have all of a large one.
+func (sr *systemReader) varExplore(v *expr.Var, n *yaml.Node, what string) {
+	if n == nil {
+		return
+	}
+	what += ": explore"
+	if !v.InitAny || v.Type.Kind != expr.Int {
+		sr.errorf(n, "%s: expected a number with init: any", what)
+		return
+	}
+	t := sr.typeOf(n, what, sr.text(n, what))
+	if t == nil {
+		return
+	}
+	if t.Kind != expr.Int || t.Lo < v.Type.Lo || t.Hi > v.Type.Hi {
+		sr.errorf(n, "%s: %s; expected a range within %s", what, describe(n), v.Type)
+		return
+	}
+	v.Tried = t
 }
 
 var signature = regexp.MustCompile(`^([a-z][a-z0-9_]*)(?:\((.*)\))?$`)

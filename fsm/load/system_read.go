@@ -32,9 +32,10 @@ func readSystem(r *reader, h Head, top *yaml.Node) Spec {
 	h.Kind = KindSystem
 	s := &System{Head: h, ProcPos: map[*expr.Proc]Pos{}}
 	sr := &systemReader{reader: r, sys: s, lines: strings.Split(string(h.Source.Data), "\n")}
-	sr.f = r.fields(top, "system", "system!", "doc!", "replicas", "machines", "tables", "enums", "constants", "horizon", "effects",
+	sr.f = r.fields(top, "system", "system!", "doc!", "scenario", "replicas", "machines", "tables", "enums", "constants", "horizon", "effects",
 		"variables!", "define", "procedures", "environments", "initially", "actions!", "reactions", "invariants", "fair", "liveness", "survivors")
 	s.Doc = r.text(sr.f["doc"], "doc")
+	s.Scenario = sr.template(sr.f["scenario"], "scenario", nil)
 	s.raw = sr
 	return s
 }
@@ -115,7 +116,7 @@ func (sr *systemReader) readConstants() {
 	for _, e := range sr.optional("constants") {
 		name, ok := sr.name(e.key, "constant", anyName, "grace")
 		if ok && sr.take(e.key, "constant", name) {
-			v := sr.integer(e.val, "constant "+name, -1<<20, 1<<20)
+			v := sr.integer(e.val, "constant "+name, -1<<24, 1<<24)
 			sr.scope.Consts[name] = &expr.Node{Op: expr.Const, Type: expr.IntType(v, v), Val: v}
 		}
 	}
@@ -231,10 +232,10 @@ func (sr *systemReader) typeOf(n *yaml.Node, what, text string) *expr.Type {
 	if m := rangeType.FindStringSubmatch(text); m != nil {
 		lo, ok1 := sr.bound(m[1])
 		hi, ok2 := sr.bound(m[2])
-		if ok1 && ok2 && lo <= hi && hi-lo < 1<<16 {
+		if ok1 && ok2 && lo <= hi && hi-lo < 1<<24 {
 			return expr.IntType(lo, hi)
 		}
-		sr.errorf(n, "%s: bad range %q; expected low..high, at most 65536 numbers", what, text)
+		sr.errorf(n, "%s: bad range %q; expected low..high, at most 16777216 numbers", what, text)
 		return nil
 	}
 	if text == "time" {
@@ -251,4 +252,27 @@ func (sr *systemReader) bound(s string) (int, bool) {
 	}
 	v, err := strconv.Atoi(s)
 	return v, err == nil
+}
+
+var placeholder = regexp.MustCompile(`\{(\w*)\}`)
+
+// template reads a text that may name parameters in braces; lines are kept.
+func (sr *systemReader) template(n *yaml.Node, what string, params []*expr.Local) string {
+	if n == nil {
+		return ""
+	}
+	if n.Kind != yaml.ScalarNode {
+		sr.errorf(n, "%s: expected a text, found %s", what, describe(n))
+		return ""
+	}
+	for _, m := range placeholder.FindAllStringSubmatch(n.Value, -1) {
+		known := len(params) == 0 && m[1] == "members"
+		for _, p := range params {
+			known = known || p.Name == m[1]
+		}
+		if !known {
+			sr.errorf(n, "%s: unknown parameter %s", what, m[0])
+		}
+	}
+	return n.Value
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -52,7 +53,7 @@ func checkCommand() *cobra.Command {
 	cmd.Flags().String("spec", "spec", "folder of the specs")
 	cmd.Flags().StringVar(&f.replicas, "replicas", "1..3", "members of each set of replicas, a number or low..high")
 	cmd.Flags().StringVar(&f.environment, "environment", "", "the environment to explore in; all if not given")
-	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, or mermaid (runs as sequence diagrams)")
+	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, mermaid (runs as sequence diagrams), or scenario (runs by the spec's templates)")
 	cmd.Flags().BoolVar(&f.symmetry, "symmetry", false, "visit one of the states that differ by an exchange of replicas")
 	cmd.Flags().BoolVar(&f.mutate, "mutate", false, "change one guard, cell or statement at a time, and list changes that no property finds")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 4096, "MiB that an exploration may take")
@@ -79,8 +80,8 @@ func runCheck(ctx context.Context, cmd *cobra.Command, names []string, f *checkF
 	if err != nil {
 		return err
 	}
-	if f.format != "text" && f.format != "json" && f.format != "mermaid" {
-		return usageError("--format %s: expected text, json or mermaid", f.format)
+	if !slices.Contains([]string{"text", "json", "mermaid", "scenario"}, f.format) {
+		return usageError("--format %s: expected text, json, mermaid or scenario", f.format)
 	}
 	if f.memory < 1 || f.states < 0 {
 		return usageError("--max-memory %d, --max-states %d: expected at least 1 MiB, and no negative number", f.memory, f.states)
@@ -163,6 +164,13 @@ func checkOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o check
 	case "json":
 		enc := json.NewEncoder(out)
 		return r.OK(), enc.Encode(resultJSON(r))
+	case "scenario":
+		for _, fi := range r.Findings {
+			if fi.Trace != nil && !fi.Expected() {
+				fmt.Fprintf(out, "# %s: %s\n%s", fi.Name, fi.Doc, fi.Trace.Scenario(sys, o.Replicas))
+			}
+		}
+		return r.OK(), nil
 	case "mermaid":
 		for _, fi := range r.Findings {
 			if fi.Trace != nil && !fi.Expected() {
