@@ -88,7 +88,7 @@ func validate(t *testing.T, s *jsonschema.Schema, file string) error {
 // TestSchemaAccepts: what the loader accepts, the schema accepts.
 func TestSchemaAccepts(t *testing.T) {
 	s := compile(t)
-	for _, pattern := range []string{"../../spec/*.yaml", "../load/testdata/ok/*.yaml"} {
+	for _, pattern := range []string{"../../spec/*.yaml", "../load/testdata/ok/*.yaml", "../check/testdata/*/*.yaml", "../load/testdata/system/*.yaml", "../codegen/testdata/system/*.yaml"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", pattern, len(files), err)
