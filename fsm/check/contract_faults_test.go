@@ -62,7 +62,7 @@ var receiveFaults = []fault{
 	{finds: "lost", old: "if claims[a].live {", new: "if claims[a] == IN_DOUBT {", after: "gone(a accessors):\n"},
 	{finds: "local_settled", old: "if local == IN_DOUBT { give_local(settle, LOCAL) }", new: "if local == IN_DOUBT { give_local(done_failed, LOCAL) }"},
 	{finds: "local_doubted", old: `do: "give_local(doubt, LOCAL)"`, new: `do: "if local == PUBLISHED { give_local(doubt, LOCAL) }"`},
-	{finds: "local_fenced", old: "local_ended = true", new: "local_ended = false"},
+	{finds: "local_ends", old: "local_fenced = true", new: "local_fenced = false"},
 	{finds: "I15", old: "would(claims[a], e) == moved {\n      emit(claim_moved, a, e, claims[a])\n      offer(claims[a], e)", new: "would(claims[a], e) == moved && e != settle {\n      emit(claim_moved, a, e, claims[a])\n      offer(claims[a], e)"},
 }
 
@@ -162,7 +162,7 @@ var retirementFaults = []fault{
 	{finds: "settled_rests", old: "ended && !settled && draining && !closed", new: "ended && draining && !closed"},
 	{finds: "closed_rests", old: "{kind: stale, when: closed, why: the session is not owned}", new: `{kind: stale, when: "closed && armed", why: the session is not owned}`, after: "update(at time"},
 	{finds: "unsettled_kept", old: "!settled && !closed", new: "!ended && !closed"},
-	{finds: "I15_request", old: "!waits || at < expires", new: "!waits || at <= expires + longest"},
+	{finds: "I15_request", old: "!waits || at < expires", new: "!waits || at <= expires + 3"},
 	{finds: "I15_grace", old: "!drains || at < grace_ends", new: "!drains || at < grace_ends + last"},
 }
 

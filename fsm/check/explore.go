@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"hash/fnv"
 	"io"
@@ -128,8 +129,9 @@ func (x *explorer) firstStates() {
 	rec = func(k int) {
 		if k < len(open) {
 			s := &x.m.slots[open[k]]
-			for v := range s.size {
-				s.put(words, v+s.lo)
+			tried := cmp.Or(s.v.Tried, s.v.Type)
+			for v := range tried.Size(0) {
+				s.put(words, v+tried.Low())
 				rec(k + 1)
 			}
 			return

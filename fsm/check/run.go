@@ -66,7 +66,7 @@ func (r *runner) read(i int, old bool) int {
 		raw := r.words[s.comp+maxComps] >> s.shift & s.mask
 		if r.marks[i]&seenNew == 0 {
 			r.mark(i, seenNew)
-			r.log = append(r.log, read{s.comp + maxComps, s.shift, s.mask, raw})
+			r.note(s.comp+maxComps, s.shift, s.mask, raw)
 		}
 		return int(raw) + s.lo
 	case r.marks[i]&seenOld != 0:
@@ -79,8 +79,22 @@ func (r *runner) read(i int, old bool) int {
 	raw := r.words[s.comp] >> s.shift & s.mask
 	r.mark(i, seenOld)
 	r.before[i] = int(raw) + s.lo
-	r.log = append(r.log, read{s.comp, s.shift, s.mask, raw})
+	r.note(s.comp, s.shift, s.mask, raw)
 	return r.before[i]
+}
+
+// noteBits is how much of a value one read tells: a node of the decision tree has a
+// child for each value, and few of a wide variable's are ever seen.
+const noteBits = 8
+
+// note logs a read.
+func (r *runner) note(comp, shift uint8, mask, raw uint32) {
+	for mask >= 1<<noteBits {
+		const low = 1<<noteBits - 1
+		r.log = append(r.log, read{comp, shift, low, raw & low})
+		shift, mask, raw = shift+noteBits, mask>>noteBits, raw>>noteBits
+	}
+	r.log = append(r.log, read{comp, shift, mask, raw})
 }
 
 func (r *runner) mark(i int, mark uint8) {

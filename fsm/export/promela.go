@@ -5,6 +5,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -139,11 +140,11 @@ func (p *promela) firstValues(out *bytes.Buffer) {
 			continue
 		}
 		if v.Over == nil {
-			open, sizes = append(open, ident(v.Name)), append(sizes, v.Type)
+			open, sizes = append(open, ident(v.Name)), append(sizes, cmp.Or(v.Tried, v.Type))
 			continue
 		}
 		for i := range p.counts[v.Over] {
-			open, sizes = append(open, fmt.Sprintf("%s[%d]", ident(v.Name), i)), append(sizes, v.Type)
+			open, sizes = append(open, fmt.Sprintf("%s[%d]", ident(v.Name), i)), append(sizes, cmp.Or(v.Tried, v.Type))
 		}
 	}
 	if len(open) == 0 && p.sys.Initially == nil {

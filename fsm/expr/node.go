@@ -88,6 +88,7 @@ type Var struct {
 	Hidden  bool      // known to the outside world alone
 	Output  bool      // kept for the caller; the system itself need not read it
 	InitAny bool      // every value may be the first
+	Tried   *Type     // InitAny: the first values that a checker tries, where that is not all
 	Init    int
 	Doc     string
 	Used    bool // read somewhere
