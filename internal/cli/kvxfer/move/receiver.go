@@ -97,15 +97,19 @@ func (r *receiver) obey(ctx context.Context) error {
 
 // one receives once: into cleared memory, owned until there is proof.
 func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
-	mine, theirs := r.blocks(o.Bytes)
-	if err := r.region.Reuse(); err != nil { // nobody may touch what is cleared now
-		return Received{}, err
-	}
-	blocks.Clear(r.pool.Bytes(), mine)
-	began := time.Now()
-	s, err := r.ep.Receive(ctx, transfer.ReceiveSpec{Region: r.region, Blocks: theirs, From: transfer.FromPeers(SenderName)})
+	mine := blocks.Prefix(r.order, o.Bytes)
+	err := r.cache.write(func() error { blocks.Clear(r.pool.Bytes(), mine); return nil })
 	if err != nil {
 		return Received{}, err
+	}
+	region, part, err := r.cache.region(ownership.Receive, o.Bytes)
+	if err != nil {
+		return Received{}, err
+	}
+	began := time.Now()
+	s, err := r.ep.Receive(ctx, transfer.ReceiveSpec{Region: region, Blocks: part, From: transfer.FromPeers(SenderName)})
+	if err != nil {
+		return Received{}, errors.Join(err, region.Deregister())
 	}
 	if err := s.Wait(ctx); err != nil {
 		if outcome := (*transfer.OutcomeError)(nil); !errors.As(err, &outcome) {

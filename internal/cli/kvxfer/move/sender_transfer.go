@@ -19,8 +19,7 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 	if err != nil {
 		return Transfer{}, err
 	}
-	mine, theirs := s.blocks(n)
-	t := Transfer{Number: number, Bytes: n, Digest: blocks.Digest(s.pool.Bytes(), mine)}
+	t := Transfer{Number: number, Bytes: n, Digest: blocks.Digest(s.pool.Bytes(), blocks.Prefix(s.order, n))}
 	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n, Digest: t.Digest}}); err != nil {
 		return t, err
 	}
@@ -40,9 +39,13 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 	if err := f.before(ctx); err != nil {
 		return t, err
 	}
-	session, err := request.Send(transfer.SendSpec{Region: s.region, Blocks: theirs})
+	region, part, err := s.cache.region(ownership.Send, n)
 	if err != nil {
 		return t, err
+	}
+	session, err := request.Send(transfer.SendSpec{Region: region, Blocks: part})
+	if err != nil {
+		return t, errors.Join(err, region.Deregister())
 	}
 	if err := f.during(ctx, session); err != nil {
 		return t, err
@@ -52,10 +55,15 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 
 // fill makes the content of one transfer and returns its size. The memory was
 // released by the one before.
-func (s *sender) fill(number int) (int64, error) {
-	if err := s.region.Reuse(); err != nil {
-		return 0, err
-	}
+func (s *sender) fill(number int) (n int64, err error) {
+	err = s.cache.write(func() error {
+		n, err = s.content(number)
+		return err
+	})
+	return n, err
+}
+
+func (s *sender) content(number int) (int64, error) {
 	if s.config.Source == nil {
 		blocks.Fill(s.pool.Bytes(), s.order, s.config.Plan.Seed, uint64(number))
 		return s.config.Plan.Shape.Bytes(), nil

@@ -22,12 +22,12 @@ const stopTime = 10 * time.Second
 
 // side is one endpoint with its pool of blocks.
 type side struct {
-	pool   *memory.Arena
-	meter  *meter.Backend
-	ep     *transfer.Endpoint
-	region *transfer.Region
-	order  []blocks.Block
-	seen   *closings
+	pool  *memory.Arena
+	meter *meter.Backend
+	ep    *transfer.Endpoint
+	cache *cache
+	order []blocks.Block
+	seen  *closings
 }
 
 // sideConfig is what the two sides differ in.
@@ -65,7 +65,11 @@ func newSide(plan *Plan, c sideConfig) (*side, error) {
 	if err != nil {
 		return nil, errors.Join(err, b.Close(), pool.Close())
 	}
-	if s.region, err = s.ep.Register("pool", pool); err != nil {
+	region, err := s.ep.Register("pool", pool)
+	if err == nil {
+		s.cache, err = newCache(region, plan.Shape, s.order)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.stop())
 	}
 	return s, nil
@@ -76,6 +80,9 @@ func newSide(plan *Plan, c sideConfig) (*side, error) {
 func (s *side) stop() error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
+	if err := s.cache.end(); err != nil {
+		return err
+	}
 	if err := s.ep.Stop(ctx); err != nil {
 		return err
 	}
@@ -83,17 +90,6 @@ func (s *side) stop() error {
 		return fmt.Errorf("move: a copy left its place: %w", err)
 	}
 	return s.pool.Close()
-}
-
-// blocks is the part of the order that n bytes take, for this package and for
-// the endpoint.
-func (s *side) blocks(n int64) (mine []blocks.Block, theirs []transfer.Block) {
-	mine = blocks.Prefix(s.order, n)
-	theirs = make([]transfer.Block, len(mine))
-	for i, b := range mine {
-		theirs[i] = transfer.Block(b)
-	}
-	return mine, theirs
 }
 
 func (s *side) finished(err error) Finished {
