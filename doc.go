@@ -12,6 +12,7 @@
 //	gen/...            the decisions, generated from spec (do not edit)
 //	fsm                runtime of generated code: results and refusals
 //	ownership          the registry: sessions, owners, claims, regions, the clock
+//	ownership/blocks   a paged allocator whose reference counts are claims
 //	transfer           the public door: an endpoint, its poll loop and its watchdog
 //	transfer/wire      the messages between two endpoints
 //	backend            the seam to what moves bytes

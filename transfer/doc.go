@@ -24,6 +24,8 @@
 //     [Session.Drain] until the memory is proven free and given back. One does
 //     not follow from the other: a cancelled session may be written to for long.
 //  5. Puts new content into a region only after [Region.Reuse] said yes.
+//     A paged cache is registered once and divided with [Region.Pool]; transfers
+//     then own sets of its blocks, see [Pool.Region].
 //  6. Ends with [Endpoint.Stop], which refuses while anything is not proven.
 //
 // # Goroutines
