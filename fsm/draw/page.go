@@ -19,12 +19,14 @@ func Page(sp load.Spec, specFile, image string) []byte {
 	var b strings.Builder
 	h := sp.Header()
 	fmt.Fprintf(&b, "# %s\n\n%s\n\nSource: `%s`. A %s.\n", h.Name, h.Doc, specFile, map[load.Kind]string{
-		load.KindMachine: "state machine", load.KindTable: "decision table"}[h.Kind])
+		load.KindMachine: "state machine", load.KindTable: "decision table", load.KindSystem: "system"}[h.Kind])
 	switch sp := sp.(type) {
 	case *load.Machine:
 		machinePage(&b, sp, image)
 	case *load.Table:
 		tablePage(&b, sp)
+	case *load.System:
+		systemPage(&b, sp)
 	}
 	return []byte(b.String())
 }

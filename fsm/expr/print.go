@@ -57,7 +57,8 @@ func (n *Node) String() string {
 		return prefix + n.Def.Name + "(" + args(n.Args) + ")"
 	}
 	if op, ok := opText[n.Op]; ok {
-		return n.Args[0].inner() + " " + op + " " + n.Args[1].inner()
+		p := n.precedence()
+		return n.Args[0].operand(p) + " " + op + " " + n.Args[1].operand(p+1)
 	}
 	return "?"
 }
@@ -81,13 +82,32 @@ func (n *Node) readText() string {
 	return s
 }
 
-// inner writes an operand, in parentheses where needed.
-func (n *Node) inner() string {
-	if _, isBinary := opText[n.Op]; isBinary {
+// precedence is that of Go's binary operators; 6 for everything else.
+func (n *Node) precedence() int {
+	switch n.Op {
+	case Or:
+		return 1
+	case And:
+		return 2
+	case Eq, Ne, Lt, Le, Gt, Ge:
+		return 3
+	case Add, Sub:
+		return 4
+	}
+	return 6
+}
+
+// operand writes n to stand beside an operator of this precedence, in parentheses
+// where they are needed.
+func (n *Node) operand(precedence int) string {
+	if n.precedence() < precedence {
 		return "(" + n.String() + ")"
 	}
 	return n.String()
 }
+
+// inner writes what no operator may take apart.
+func (n *Node) inner() string { return n.operand(6) }
 
 func (n *Node) inText() string {
 	t := n.Args[0].Type

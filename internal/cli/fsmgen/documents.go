@@ -18,12 +18,9 @@ import (
 // an index page.
 func (o *output) addDocuments(dir string, set *load.Set, specName func(string) string) {
 	index := new(bytes.Buffer)
-	fmt.Fprintf(index, "# Machines and tables\n\nOne page for each spec. Everything here is generated; change the specs.\n\n| page | kind | what it is |\n|---|---|---|\n")
+	fmt.Fprintf(index, "# Machines, tables and systems\n\nOne page for each spec. Everything here is generated; change the specs.\n\n| page | kind | what it is |\n|---|---|---|\n")
 	for _, sp := range set.Specs {
 		h := sp.Header()
-		if h.Kind == load.KindSystem {
-			continue // its pages are not drawn yet
-		}
 		file := specName(h.Source.File)
 		image := ""
 		if m, ok := sp.(*load.Machine); ok {

@@ -143,7 +143,7 @@ func (s *System) Claims(i int) bench_claim.State { return bench_claim.State(s.cl
 // Failed returns the variable failed of member i: delivery failed.
 func (s *System) Failed(i int) bool { return s.failed>>i&1 != 0 }
 
-// OK reports what the spec defines as ok: (claims[i] == DRAINED) && !failed[i].
+// OK reports what the spec defines as ok: claims[i] == DRAINED && !failed[i].
 func (s *System) OK(i int) bool {
 	return bench_claim.State(s.claims.get(i)) == bench_claim.Drained && !(s.failed>>i&1 != 0)
 }

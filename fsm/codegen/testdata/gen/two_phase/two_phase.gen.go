@@ -165,7 +165,7 @@ func (s *System) Unanimous() bool {
 	return s.allParticipants()&^s.states.is(uint8(participant.Prepared)) == 0
 }
 
-// Busy reports what the spec defines as busy: !told[p] && ((retries[p] < 3) || states[p].decided).
+// Busy reports what the spec defines as busy: !told[p] && (retries[p] < 3 || states[p].decided).
 func (s *System) Busy(p int) bool {
 	return !(s.told>>p&1 != 0) && (int(s.retries[p]) < 3 || participant.State(s.states.get(p)).Decided())
 }
