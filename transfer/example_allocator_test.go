@@ -68,11 +68,12 @@ func ExampleEndpoint_RegisterMemory() {
 	region, _ := pool.take()
 	session, err := decode.Receive(ctx, transfer.ReceiveSpec{Region: region, From: transfer.FromPeers("prefill-0")})
 	check(err)
+	request := <-requests
 	check(session.Fail("out of patience")) // the request is over; its memory may be written for long
 	_, any := pool.take()
 	fmt.Println("after the failure:", any)
 
-	check((<-requests).Refuse("too late")) // the peer says that it holds nothing
+	check(request.Refuse("too late")) // the peer says that it holds nothing
 	check(session.Drain(ctx))
 	_, any = pool.take()
 	fmt.Println("after the proof:", any)
