@@ -29,6 +29,9 @@ func Check(set *load.Set) load.Errors {
 			l := &tableLint{t: sp, found: &found}
 			l.unusedAnswers()
 			l.idleInputs()
+		case *load.System:
+			l := &systemLint{s: sp, found: &found}
+			l.check()
 		}
 	}
 	return found
