@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faults
+
+package scenario_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// edit replaces a text that a source file of package ownership has once.
+type edit struct{ file, from, to string }
+
+// faults are mistakes that a library could have, one for each invariant of
+// contract section 12 that a single registry can show.
+var faults = map[string][]edit{
+	"I1 a live claim is released": {{"close.go", "case s.unsettled > 0:", "case false:"}},
+	"I2 the gate stays open after a cancel": {
+		{"react.go", "		c.moveGate(o, gate.Cancel)\n", "		_ = gate.Cancel\n"},
+	},
+	"I3 a later outcome replaces the first": {{"session.go", "	if !moved {\n", "	if !moved && s.outcome != outcome.Failed {\n"}},
+	"I4 success does not wait for the fan-out": {
+		{"react.go", "	if o.gate != gate.Sealed || o.invalid || !o.answered() {", "	if o.invalid || !o.answered() {"},
+	},
+	"I5 a settlement is a delivery": {
+		{"offer.go", "	c.endSession(o.session, outcome.Fail, CauseDoubt, c.origin)\n", ""},
+		{"owner.go", "return cl.state == claim.Drained && cl.verdict == verdict.OK }", "return cl.state == claim.FailedQuiesced || cl.state == claim.Drained && cl.verdict == verdict.OK }"},
+		{"owner.go", "	return cl.delivered() || cl.state == claim.Unpublished", "	return cl.state == claim.InDoubt || cl.delivered() || cl.state == claim.Unpublished"},
+	},
+	"I6 the end of the grace frees a claim": {
+		{"retirement.go", "	\"github.com/kvxfer/kvxfer/gen/outcome\"\n", "	\"github.com/kvxfer/kvxfer/gen/claim\"\n	\"github.com/kvxfer/kvxfer/gen/outcome\"\n"},
+		{"retirement.go", "		c.latchFatal(s, due, at)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.offer(o, i, claim.Fence)\n			}\n		}\n		c.deadlines.clear(s)\n		c.flush()\n"},
+	},
+	"I7 an invalid owner is released": {{"owner.go", "	return !o.invalid && o.live() == 0", "	return o.live() == 0"}},
+	"I8 a release runs twice":         {{"close.go", "		c.log.pieceReleased(c.now, o)\n", "		c.log.pieceReleased(c.now, o)\n		c.log.pieceReleased(c.now, o)\n"}},
+	"I9 a session retires under FATAL": {
+		{"close.go", "	case c.fatal != nil:\n		return c.fatalError(name.what())\n	case s.outcome == outcome.Active:", "	case s.outcome == outcome.Active:"},
+	},
+	"I10 a trigger moves the deadline":    {{"retirement.go", "	case !s.draining:\n", "	case true:\n"}},
+	"I11 evidence of a fenced name":       {{"report.go", "	if o.claims[i].fenced || o.member(i).peer.gone {", "	if o.member(i).peer.gone {"}},
+	"I11 evidence of a life that is over": {{"report.go", "	if o.claims[i].fenced || o.member(i).peer.gone {", "	if o.claims[i].fenced {"}},
+	"I12 a held region is handed out":     {{"region.go", "	if len(g.owners) > 0 {\n		return g.held(\"is owned\")\n	}\n	g.allocation++", "	g.allocation++"}},
+	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
+	"I16 a region forgets its owner":      {{"close.go", "		o.region.release(o)\n", ""}},
+	"I17 an owner is not counted":         {{"admit.go", "	c.counters.Admitted++\n", ""}},
+}
+
+// A library with one of these faults fails at least one scenario.
+func TestFaultsAreFound(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, edits := range faults {
+		t.Run(name, func(t *testing.T) {
+			overlay := writeOverlay(t, root, edits)
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-timeout=60s", "-overlay", overlay, "-run", "^TestFiles$", "./scenario")
+			cmd.Dir = root
+			out, err := cmd.CombinedOutput()
+			switch text := string(out); {
+			case err == nil:
+				t.Error("every scenario passes")
+			case !strings.Contains(text, "--- FAIL: TestFiles/"):
+				t.Errorf("no scenario fails: %v\n%s", err, text)
+			default:
+				t.Logf("%d scenarios fail", strings.Count(text, "--- FAIL: TestFiles/"))
+			}
+		})
+	}
+}
+
+// writeOverlay writes the edited files and the list that the go command takes.
+func writeOverlay(t *testing.T, root string, edits []edit) string {
+	t.Helper()
+	dir := t.TempDir()
+	text := make(map[string]string)
+	for _, e := range edits {
+		if text[e.file] == "" {
+			source, err := os.ReadFile(filepath.Join(root, "ownership", e.file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			text[e.file] = string(source)
+		}
+		if n := strings.Count(text[e.file], e.from); n != 1 {
+			t.Fatalf("%s has %q %d times, want once: bring this fault up to date", e.file, e.from, n)
+		}
+		text[e.file] = strings.Replace(text[e.file], e.from, e.to, 1)
+	}
+	replace := make(map[string]string)
+	for file, source := range text {
+		path := filepath.Join(dir, file)
+		if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		replace[filepath.Join(root, "ownership", file)] = path
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(path, list, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
