@@ -12,6 +12,7 @@
 //	gen/...            the decisions, generated from spec (do not edit)
 //	fsm                runtime of generated code: results and refusals
 //	ownership          the registry: sessions, owners, claims, regions, the clock
+//	ownership/explain  why memory is still owned, in words and as JSON
 //	ownership/blocks   a paged allocator whose reference counts are claims
 //	transfer           the public door: an endpoint, its poll loop and its watchdog
 //	transfer/wire      the messages between two endpoints
@@ -24,6 +25,7 @@
 //	backend/nixl       NIXL as a backend
 //	nixl, nixl/wheel   a Go binding of NIXL; getting the library itself
 //	transfer/rpc       the control stream over gRPC
+//	transfer/admin     ask an endpoint why, over HTTP on a Unix socket
 //
 // Tools:
 //
