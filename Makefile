@@ -8,6 +8,7 @@ GO ?= go
 # Arguments for `make run`, as in: make run ARGS="--transport tcp --count 5"
 ARGS ?=
 FUZZTIME ?= 30s
+BENCHRUNS ?= 8
 # What the version command prints where the Go tool cannot know it.
 LDFLAGS = -X $(CLI).version=$(shell git describe --tags --always --dirty 2>/dev/null || echo devel) \
           -X $(CLI).commit=$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -69,9 +70,19 @@ nocgo: ## the module builds without a C compiler
 race: ## all tests, race detector on, random order
 	@$(GO) test -race -shuffle=on -timeout 15m ./...
 
+# Each row is sampled in turn with the others, BENCHRUNS times: code layout and
+# a noisy machine move single runs, so only medians of one run are compared.
 .PHONY: bench
-bench: ## benchmarks, ours beside each anchor
-	@$(GO) test -run '^$$' -bench . -benchmem -count 5 ./fsm/... ./ownership/...
+bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownership
+	@mkdir -p bin
+	@$(GO) test -c -o bin/bench-fsm ./fsm/bench && $(GO) test -c -o bin/bench-ownership ./ownership
+	@rm -f bin/fsm.txt bin/ownership.txt
+	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
+	  bin/bench-fsm -test.run '^$$' -test.bench . -test.benchtime 100ms -test.benchmem >>bin/fsm.txt; \
+	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
+	@bin/bench-ownership -test.run '^$$' -test.bench Memory -test.benchtime 1x >>bin/ownership.txt
+	@$(GO) tool -modfile=tools/go.mod benchstat -row .name -col /by bin/fsm.txt
+	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt
 
 .PHONY: bench-spin
 bench-spin: ## fsmgen check beside Spin on the same model (needs the Debian packages spin and gcc)

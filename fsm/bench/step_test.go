@@ -134,9 +134,9 @@ func BenchmarkStep(b *testing.B) {
 			sinkState = s
 		}
 	}
-	b.Run("generated", plain(generatedCall))
-	b.Run("switch", plain(nestedSwitch))
-	b.Run("generated-inlined", func(b *testing.B) {
+	b.Run("by=generated", plain(generatedCall))
+	b.Run("by=switch", plain(nestedSwitch))
+	b.Run("by=generated-inlined", func(b *testing.B) {
 		b.ReportAllocs()
 		s, i := claim.Initial, 0
 		for b.Loop() {
@@ -147,7 +147,7 @@ func BenchmarkStep(b *testing.B) {
 		}
 		sinkState = s
 	})
-	b.Run("generated-atomic", func(b *testing.B) {
+	b.Run("by=generated-atomic", func(b *testing.B) {
 		b.ReportAllocs()
 		m, i := new(claim.Machine), 0
 		for b.Loop() {
@@ -158,7 +158,7 @@ func BenchmarkStep(b *testing.B) {
 		}
 		sinkState = m.State()
 	})
-	b.Run("generated-mutex", func(b *testing.B) {
+	b.Run("by=generated-mutex", func(b *testing.B) {
 		b.ReportAllocs()
 		m, i := new(claim.MutexMachine), 0
 		for b.Loop() {
@@ -169,7 +169,7 @@ func BenchmarkStep(b *testing.B) {
 		}
 		sinkState = m.State()
 	})
-	b.Run("looplab", func(b *testing.B) {
+	b.Run("by=looplab", func(b *testing.B) {
 		b.ReportAllocs()
 		m, i, ctx := table.New(nil), 0, context.Background()
 		for b.Loop() {
@@ -187,7 +187,7 @@ var table = looplab.Table[claim.State, claim.Event]{
 
 // BenchmarkRefusal: an event that the state rejects, with its typed error.
 func BenchmarkRefusal(b *testing.B) {
-	b.Run("generated", func(b *testing.B) {
+	b.Run("by=generated", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
 			if _, sinkResult = claim.Next(claim.InDoubt, claim.Publish); sinkResult.Refused() {
@@ -195,7 +195,7 @@ func BenchmarkRefusal(b *testing.B) {
 			}
 		}
 	})
-	b.Run("looplab", func(b *testing.B) {
+	b.Run("by=looplab", func(b *testing.B) {
 		b.ReportAllocs()
 		m, ctx := table.New(nil), context.Background()
 		for b.Loop() {
@@ -206,7 +206,7 @@ func BenchmarkRefusal(b *testing.B) {
 
 // BenchmarkDuplicate: an event that is already so.
 func BenchmarkDuplicate(b *testing.B) {
-	b.Run("generated-atomic", func(b *testing.B) {
+	b.Run("by=generated-atomic", func(b *testing.B) {
 		b.ReportAllocs()
 		var m claim.Machine
 		m.Offer(claim.Publish)
@@ -237,14 +237,14 @@ func BenchmarkMixed(b *testing.B) {
 			}
 		}
 	}
-	b.Run("generated", run(generatedCall))
-	b.Run("switch", run(nestedSwitch))
+	b.Run("by=generated", run(generatedCall))
+	b.Run("by=switch", run(nestedSwitch))
 }
 
 // BenchmarkContended: goroutines that offer to one machine all the time. After the
 // first few offers none moves, so this is the price of being told so.
 func BenchmarkContended(b *testing.B) {
-	b.Run("generated-atomic", func(b *testing.B) {
+	b.Run("by=generated-atomic", func(b *testing.B) {
 		var m claim.Machine
 		b.RunParallel(func(pb *testing.PB) {
 			for i := 0; pb.Next(); i++ {
@@ -252,7 +252,7 @@ func BenchmarkContended(b *testing.B) {
 			}
 		})
 	})
-	b.Run("generated-mutex", func(b *testing.B) {
+	b.Run("by=generated-mutex", func(b *testing.B) {
 		var m claim.MutexMachine
 		b.RunParallel(func(pb *testing.PB) {
 			for i := 0; pb.Next(); i++ {
