@@ -5,7 +5,6 @@ package check
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/expr"
@@ -82,7 +81,9 @@ func (gr *grounder) instance(a *load.Action, args []int) *instance {
 		g := gRefusal{kind: r.Kind, when: gr.expr(r.When, b, false)}
 		switch {
 		case r.Do != nil && !g.when.is(0):
-			g.do = gr.stmts(r.Do, copyOf(b))
+			if g.do = gr.stmts(r.Do, copyOf(b)); g.do == nil {
+				g.do = []*gstmt{} // it acts, by effects alone
+			}
 			in.refuse = append(in.refuse, g)
 		case len(in.refuse) == 0:
 			guard = junction(gAll, guard, negate(g.when))
@@ -104,64 +105,6 @@ func (gr *grounder) condition(n *expr.Node, b binding) *gnode {
 		return constant(1)
 	}
 	return gr.expr(n, b, false)
-}
-
-// guard takes the condition of an instance apart. What looks at one component alone
-// is decided by the word of that component, before the instance runs.
-func (m *model) guard(in *instance, guard *gnode) {
-	parts := []*gnode{guard}
-	if guard.op == gAll {
-		parts = guard.kids
-	}
-	for _, p := range parts {
-		if p.is(1) {
-			continue
-		}
-		if bits.OnesCount(m.components(p)) != 1 {
-			in.rest = append(in.rest, p)
-			continue
-		}
-		in.single = append(in.single, p)
-		if f, ok := factOf(p); ok {
-			in.facts = append(in.facts, f)
-		}
-	}
-}
-
-// components is the bit set of the components that g reads.
-func (m *model) components(g *gnode) uint {
-	support := make([]uint64, len(m.slots)/64+1)
-	g.slots(support)
-	comps := uint(0)
-	for i, s := range m.slots {
-		if support[i>>6]>>(i&63)&1 != 0 {
-			comps |= 1 << s.comp
-		}
-	}
-	return comps
-}
-
-// factOf recognises conditions that leave one value.
-func factOf(g *gnode) (fact, bool) {
-	switch g.op {
-	case gSlot:
-		return fact{g.val, 1}, true
-	case gNot:
-		if g.kids[0].op == gSlot {
-			return fact{g.kids[0].val, 0}, true
-		}
-	case gEq:
-		for k := range 2 {
-			if g.kids[k].op == gSlot && g.kids[1-k].op == gConst {
-				return fact{g.kids[k].val, g.kids[1-k].val}, true
-			}
-		}
-	case gIn:
-		if g.kids[0].op == gSlot && bits.OnesCount64(g.mask) == 1 {
-			return fact{g.kids[0].val, bits.TrailingZeros64(g.mask)}, true
-		}
-	}
-	return fact{}, false
 }
 
 // onlyReplica notes the one replica that an instance is about, if it has no other
@@ -198,170 +141,6 @@ func (gr *grounder) reaction(r *load.Reaction) {
 	for rep := range gr.m.counts[r.For.Type.Over] {
 		add(binding{r.For: constant(rep)})
 	}
-}
-
-func (gr *grounder) property(p *load.Property, byAction map[*load.Action][]int) {
-	gr.m.eachArgs(p.For, func(args []int) {
-		b := bind(p.For, args)
-		switch p.Kind {
-		case load.Eventually:
-			gr.m.goals = append(gr.m.goals, &goal{prop: p, from: gr.condition(p.From, b), then: gr.expr(p.Then, b, false)})
-		case load.AfterEvent:
-			for _, i := range byAction[p.Action] {
-				in := gr.m.instances[i]
-				eb := bind(p.Args, in.args)
-				for k, v := range b {
-					eb[k] = v
-				}
-				in.after = append(in.after, gr.part(p, gr.condition(p.From, eb), gr.expr(p.Then, eb, false)))
-			}
-		default:
-			g := gr.expr(p.Then, b, false)
-			for _, part := range gr.m.conjuncts(g) {
-				if !part.is(1) {
-					q := gr.part(p, nil, part)
-					q.always = p.Kind == load.OfState || gr.m.stutters(q)
-					q.id = len(gr.m.props)
-					gr.m.props = append(gr.m.props, q)
-				}
-			}
-		}
-	})
-}
-
-// conjuncts takes a condition apart, as far as p || q && r goes. What looks at the
-// same component alone stays together.
-func (m *model) conjuncts(g *gnode) []*gnode {
-	if g.op == gAll {
-		var out []*gnode
-		for _, k := range m.grouped(g.kids) {
-			if k.op != gAll {
-				out = append(out, m.conjuncts(k)...)
-			} else {
-				out = append(out, k)
-			}
-		}
-		return out
-	}
-	if g.op != gAny {
-		return []*gnode{g}
-	}
-	for i, k := range g.kids {
-		if k.op != gAll {
-			continue
-		}
-		parts := m.grouped(k.kids)
-		if len(parts) == 1 || len(parts) > 64 {
-			continue
-		}
-		var out []*gnode
-		for _, part := range parts {
-			kids := append([]*gnode{}, g.kids...)
-			kids[i] = part
-			out = append(out, junction(gAny, kids...))
-		}
-		return out
-	}
-	return []*gnode{g}
-}
-
-// grouped joins the conditions that look at one and the same component.
-func (m *model) grouped(kids []*gnode) []*gnode {
-	var out []*gnode
-	at := map[uint]int{}
-	for _, k := range kids {
-		comps := m.components(k)
-		i, seen := at[comps]
-		if !seen || bits.OnesCount(comps) != 1 {
-			at[comps] = len(out)
-			out = append(out, k)
-			continue
-		}
-		out[i] = junction(gAll, out[i], k)
-	}
-	return out
-}
-
-func (gr *grounder) part(p *load.Property, from, then *gnode) *gprop {
-	q := &gprop{prop: p, from: from, then: then, support: make([]uint64, len(gr.m.slots)/64+1)}
-	then.slots(q.support)
-	then.old(&q.old)
-	return q
-}
-
-// stutters reports whether a step property holds whenever the step changes nothing
-// that it speaks of, judged by the variables that it reads in the state before.
-func (m *model) stutters(q *gprop) bool {
-	p := newPartial(len(m.slots))
-	p.same = true
-	total := 1
-	for _, s := range q.old {
-		if !p.known[s] {
-			p.known[s] = true
-			total *= m.slots[s].size
-		}
-		if total > 1<<12 {
-			return false
-		}
-	}
-	for i := range total {
-		for s := range m.slots {
-			if p.known[s] {
-				p.val[s], i = m.slots[s].lo+i%m.slots[s].size, i/m.slots[s].size
-			}
-		}
-		if v, ok := eval3(q.then, p); !ok || v == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func (gr *grounder) fairness(f *load.Fairness, byAction map[*load.Action][]int) {
-	add := func(b binding, members []int, name string) {
-		g := &group{id: len(gr.m.groups), name: name, while: gr.condition(f.While, b), members: members}
-		gr.m.groups = append(gr.m.groups, g)
-		for _, i := range members {
-			gr.m.instances[i].groups = append(gr.m.instances[i].groups, g)
-		}
-	}
-	if f.For == nil {
-		for _, fa := range f.Actions {
-			for _, i := range byAction[fa.Action] {
-				if gr.m.matches(fa, gr.m.instances[i], nil, 0) {
-					add(nil, []int{i}, gr.m.instances[i].String())
-				}
-			}
-		}
-		return
-	}
-	for rep := range gr.m.counts[f.For.Type.Over] {
-		var members []int
-		var names []string
-		for _, fa := range f.Actions {
-			for _, i := range byAction[fa.Action] {
-				if gr.m.matches(fa, gr.m.instances[i], f.For, rep) {
-					members = append(members, i)
-					names = append(names, gr.m.instances[i].String())
-				}
-			}
-		}
-		add(binding{f.For: constant(rep)}, members, strings.Join(names, " or "))
-	}
-}
-
-func (m *model) matches(fa load.FairAction, in *instance, l *expr.Local, rep int) bool {
-	for i, v := range fa.Values {
-		if v >= 0 && in.args[i] != v {
-			return false
-		}
-	}
-	for i, arg := range fa.Args {
-		if arg != nil && arg == l && in.args[i] != rep {
-			return false
-		}
-	}
-	return true
 }
 
 // String writes the instance as a call, with replicas counted from 1.

@@ -14,6 +14,18 @@ var contractFaults = map[string][]fault{
 }
 
 var receiveFaults = []fault{
+	{finds: "ends", file: "gate.yaml", old: "cancel: ABORTED", new: "cancel: SEALED"},
+	{finds: "fails_alone", old: "fails(trigger.cause(FAIL), trigger.origin(FAIL))", new: "emit(later_cause)"},
+	{finds: "succeeds", file: "outcome.yaml", old: "succeed: SUCCEEDED", new: "succeed: FAILED"},
+	{finds: "no_fan_out", file: "gate.yaml", old: "fail_send: {reject: nothing was sealed}", new: "fail_send: {ignore: nothing was sealed}"},
+	{finds: "no_local", old: `"!has_local && !released"`, new: `"false"`, after: "local_done:\n"},
+	{finds: "no_local_doubt", old: `"!has_local && !released"`, new: `"false"`, after: "local_doubt:\n"},
+	{finds: "no_local_fence", old: `"!has_local && !released"`, new: `"false"`, after: "local_fence:\n"},
+	{finds: "local_latched", old: `do: "latch(trigger.origin(LOCAL))"`, new: `do: "emit(ignored_one)"`, after: "local_done:\n"},
+	{finds: "local_doubt_latched", old: `do: "latch(trigger.origin(LOCAL))"`, new: `do: "emit(ignored_one)"`, after: "local_doubt:\n"},
+	{finds: "local_starts", old: `do: "give_local(publish, LOCAL)"`, new: `do: "emit(repeated)"`},
+	{finds: "harmless", file: "claim.yaml", old: "doubt: duplicate", new: "doubt: {conflict: twice}"},
+	{finds: "failed_not_cancelled", file: "outcome.yaml", old: "fail: FAILED", new: "fail: CANCELLED"},
 	{finds: "I1", old: "outcome == ACTIVE || !settled", new: "outcome == ACTIVE || invalid"},
 	{finds: "I1_truth", old: "outcome == ACTIVE || !settled", new: "outcome == ACTIVE || invalid"},
 	{finds: "I1_reusable", old: "if outcome == ACTIVE || gate == PUBLISHING", new: "if outcome == ACTIVE"},
@@ -67,6 +79,19 @@ var receiveFaults = []fault{
 }
 
 var sendFaults = []fault{
+	{finds: "ends", file: "gate.yaml", old: "cancel: ABORTED", new: "cancel: SEALED"},
+	{finds: "fails_alone", old: "fails(trigger.cause(FAIL), trigger.origin(FAIL))", new: "emit(later_cause)"},
+	{finds: "succeeds", file: "outcome.yaml", old: "succeed: SUCCEEDED", new: "succeed: FAILED"},
+	{finds: "no_fan_out", file: "gate.yaml", old: "fail_send: {reject: nothing was sealed}", new: "fail_send: {ignore: nothing was sealed}"},
+	{finds: "no_local", old: `"!has_local && !released"`, new: `"false"`, after: "local_done:\n"},
+	{finds: "no_local_doubt", old: `"!has_local && !released"`, new: `"false"`, after: "local_doubt:\n"},
+	{finds: "no_local_fence", old: `"!has_local && !released"`, new: `"false"`, after: "local_fence:\n"},
+	{finds: "local_latched", old: `do: "latch(trigger.origin(LOCAL))"`, new: `do: "emit(ignored_one)"`, after: "local_done:\n"},
+	{finds: "local_doubt_latched", old: `do: "latch(trigger.origin(LOCAL))"`, new: `do: "emit(ignored_one)"`, after: "local_doubt:\n"},
+	{finds: "local_starts", old: `do: "give_local(publish, LOCAL)"`, new: `do: "emit(repeated)"`},
+	{finds: "harmless", file: "claim.yaml", old: "doubt: duplicate", new: "doubt: {conflict: twice}"},
+	{finds: "failed_not_cancelled", file: "outcome.yaml", old: "fail: FAILED", new: "fail: CANCELLED"},
+	{finds: "phase_noted", old: "phases[a] = next", new: "phases[a] = phases[a]"},
 	{finds: "I1", old: "outcome == ACTIVE || !settled", new: "outcome == ACTIVE || invalid"},
 	{finds: "I1_truth", old: "outcome == ACTIVE || !settled", new: "outcome == ACTIVE || invalid"},
 	{finds: "I1_reusable", file: "operation.yaml", old: "claim: PUBLISHED}\n    then: {action: OFFER, event: doubt}\n    why: a wait", new: "claim: PUBLISHED}\n    then: {action: OFFER, event: unexposed}\n    why: a wait"},
@@ -118,6 +143,8 @@ var sendFaults = []fault{
 }
 
 var sessionFaults = []fault{
+	{finds: "absent", old: "if stage[p] != ABSENT {", new: "if stage[p] != INVALID {", replicas: 2},
+	{finds: "completed", old: "complete = true", new: "complete = false"},
 	{finds: "I1", old: `"!closed && !settled"`, new: `"!closed && outcome == ACTIVE"`},
 	{finds: "I2", old: "stage[p] = DOUBT", new: "stage[p] = OUT"},
 	{finds: "I2_open", old: "open = 0", new: "open = open"},
@@ -143,6 +170,8 @@ var sessionFaults = []fault{
 }
 
 var retirementFaults = []fault{
+	{finds: "expired", old: "ended = true\n      settled = is_settled", new: "ended = true"},
+	{finds: "closes", old: `do: "closed = true"`, new: `do: "closed = closed"`},
 	{finds: "I6", old: `do: "emit(latch_fatal)"`, new: `do: "settled = true"`},
 	{finds: "I9", old: "fatal && !closed", new: "fatal && closed"},
 	{finds: "I10", old: "settled && !is_settled && at >= grace_ends", new: "settled && !is_settled"},
@@ -167,6 +196,13 @@ var retirementFaults = []fault{
 }
 
 var admissionFaults = []fault{
+	{finds: "admitted", old: "sessions++", new: "sessions = sessions"},
+	{finds: "closes", old: `do: "sessions--"`, new: `do: "sessions = 0 + sessions"`},
+	{finds: "local_doubts", old: "local_doubted = true", new: "local_doubted = local_doubted"},
+	{finds: "local_fences", old: "if !still_doubted {\n        local_doubted = false", new: "if still_doubted {\n        local_doubted = false"},
+	{finds: "dropped", old: `do: "tombstones--"`, new: `do: "tombstones = 0"`},
+	{finds: "stops", old: "stopped = true", new: "stopped = stopped"},
+	{finds: "stop_releases", old: "sessions = 0", new: "sessions = sessions"},
 	{finds: "state_of_admission", old: "refresh()", new: "", after: "doubt_local:\n"},
 	{finds: "I9", old: "{kind: fatal, when: fatal, why: nothing retires once the registry is FATAL}", new: "{kind: fatal, when: stopped, why: nothing retires once the registry is FATAL}"},
 	{finds: "I9_once", old: "when: fatal, why: the registry is FATAL already", new: "when: stopped, why: the registry is FATAL already"},
@@ -190,6 +226,12 @@ var admissionFaults = []fault{
 }
 
 var regionFaults = []fault{
+	{finds: "unknown", old: "when: removed", new: `when: "false"`, after: "reuse:\n"},
+	{finds: "unknown_register", old: "when: removed", new: `when: "false"`, after: "register:\n"},
+	{finds: "unknown_deregister", old: "when: removed", new: `when: "false"`, after: "deregister(fatal bool):"},
+	{finds: "registers", old: `do: "registered = true"`, new: `do: "registered = registered"`},
+	{finds: "deregisters", old: "registered = false", new: "registered = registered"},
+	{finds: "removes", old: "removed = true", new: "removed = removed"},
 	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holders > 1"`},
 	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holder == RECEIVER"`, after: "deregister(fatal bool):"},
 	{finds: "I16", old: "if holders == 0 { holder = NOBODY }", new: "holder = NOBODY", replicas: 2},
@@ -199,6 +241,10 @@ var regionFaults = []fault{
 }
 
 var memberFaults = []fault{
+	{finds: "asked", old: "requested = true", new: "requested = false"},
+	{finds: "asked_to_stop", old: "ended_session = true", new: "ended_session = false"},
+	{finds: "told_answer", old: "if owes_request && !told", new: "if owes_cancel && !told"},
+	{finds: "gone_out", old: `do: "waiting = false"`, new: `do: "waiting = waiting"`},
 	{finds: "I1_quiesced", old: "if settled && !is_settled && waiting", new: "if settled && !is_settled && told"},
 	{finds: "told_once", old: "waiting = false\n      quiesced = false", new: "waiting = false\n      told = false\n      quiesced = false"},
 	{finds: "told_failed", old: "now == FAILED && stands != FAILED", new: "now != stands"},
