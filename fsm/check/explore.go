@@ -4,10 +4,7 @@
 package check
 
 import (
-	"cmp"
 	"context"
-	"hash/fnv"
-	"io"
 	"math/bits"
 	"time"
 
@@ -110,64 +107,6 @@ func (x *explorer) sweep() {
 func (x *explorer) settleIn() {
 	if x.seen.bits != nil {
 		x.here = x.seen.place(x.code)
-	}
-}
-
-// firstStates enumerates the values that the spec leaves open.
-func (x *explorer) firstStates() {
-	words := make([]uint32, maxComps)
-	var open []int
-	for i := range x.m.slots {
-		s := &x.m.slots[i]
-		if s.v.InitAny {
-			open = append(open, i)
-		} else {
-			s.put(words, s.v.Init)
-		}
-	}
-	var rec func(k int)
-	rec = func(k int) {
-		if k < len(open) {
-			s := &x.m.slots[open[k]]
-			tried := cmp.Or(s.v.Tried, s.v.Type)
-			for v := range tried.Size(0) {
-				s.put(words, v+tried.Low())
-				rec(k + 1)
-			}
-			return
-		}
-		x.firstState(words)
-	}
-	rec(0)
-}
-
-func (x *explorer) firstState(words []uint32) {
-	copy(x.w[:maxComps], words)
-	copy(x.w[maxComps:], words)
-	x.r.start(&x.w, true)
-	if !x.r.yes(x.m.initially) {
-		return
-	}
-	copy(x.mid[:maxComps], words)
-	if end := x.react0(); len(x.m.reactions) > 0 {
-		for _, w := range x.t.leaves[end&^leafBit].writes {
-			x.mid[w.comp] = x.mid[w.comp]&^w.clear | w.set
-		}
-	}
-	code := x.encode(append([]uint32{}, x.mid[:maxComps]...))
-	copy(x.w[:maxComps], x.mid[:maxComps])
-	copy(x.w[maxComps:], x.mid[:maxComps])
-	if !x.seen.add(code) {
-		return
-	}
-	x.q.push(code)
-	for _, p := range x.m.props {
-		if p.prop.Kind == load.OfState {
-			x.r.start(&x.w, true)
-			if x.r.eval(p.then) == 0 {
-				x.broken(p.prop, x.q.n-1, -1)
-			}
-		}
 	}
 }
 
@@ -304,24 +243,6 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 	return true
 }
 
-// fingerprint adds a step to the sum of all.
-func (x *explorer) fingerprint(i int, code uint64) {
-	h := x.names[i]
-	for c, cl := range x.compOf {
-		to := cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
-		h = (h ^ uint64(x.w[c])<<32 ^ uint64(to)) * golden
-		h ^= h >> 29
-	}
-	x.print += h * golden
-}
-
-// hashName makes a number from the name of an instance.
-func hashName(name string) uint64 {
-	h := fnv.New64a()
-	io.WriteString(h, name)
-	return h.Sum64()
-}
-
 // judge evaluates the properties of a step that reactions followed.
 func (x *explorer) judge(head, i int, l, settled *leaf) {
 	for _, p := range l.props {
@@ -372,54 +293,4 @@ func (x *explorer) reached(g *goal, code uint64) bool {
 	yes := x.holds(&g.thenRoot, g.then)
 	x.w = saved
 	return yes
-}
-
-// stop reports whether a bound was reached, and calls Progress.
-func (x *explorer) stop(head int) bool {
-	bytes := x.bytes()
-	x.peak = max(x.peak, bytes)
-	switch {
-	case x.full:
-		x.stopped = "a state needs more than 63 bits"
-	case bytes > x.o.MaxMemory:
-		x.stopped = "memory bound reached"
-	case x.o.MaxStates > 0 && x.q.n > x.o.MaxStates:
-		x.stopped = "bound on states reached"
-	case x.ctx.Err() != nil:
-		x.stopped = x.ctx.Err().Error()
-	}
-	if x.t.bytes() > x.o.MaxMemory/4 {
-		x.forget()
-	}
-	if now := time.Now(); x.o.Progress != nil && now.Sub(x.last) > 200*time.Millisecond {
-		x.last = now
-		x.o.Progress(Progress{States: x.q.n, Queued: x.q.n - head, Depth: len(x.levels) - 1, Bytes: bytes, Elapsed: now.Sub(x.start)})
-	}
-	return x.stopped != ""
-}
-
-func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes() }
-
-// forget drops the decision trees: they are a memory only.
-func (x *explorer) forget() {
-	x.t = newTrie()
-	clear(x.roots)
-	for c := range x.plan {
-		clear(x.plan[c])
-	}
-	x.settle = 0
-	for _, p := range x.m.props {
-		p.root = 0
-	}
-	for _, in := range x.m.instances {
-		for _, p := range in.after {
-			p.root = 0
-		}
-	}
-	for _, g := range x.m.groups {
-		g.root = 0
-	}
-	for _, g := range x.m.goals {
-		g.fromRoot, g.thenRoot = 0, 0
-	}
 }

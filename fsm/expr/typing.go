@@ -11,11 +11,6 @@ import (
 	"strings"
 )
 
-var binary = map[token.Token]Op{
-	token.LAND: And, token.LOR: Or, token.EQL: Eq, token.NEQ: Ne, token.LSS: Lt,
-	token.LEQ: Le, token.GTR: Gt, token.GEQ: Ge, token.ADD: Add, token.SUB: Sub,
-}
-
 // expr types e. A nil want takes any type; a mistake gives nil.
 func (t *typer) expr(e ast.Expr, want *Type, sc *Scope) *Node {
 	n := t.typed(e, want, sc)
@@ -308,30 +303,4 @@ func (t *typer) binary(e *ast.BinaryExpr, sc *Scope) *Node {
 		return t.node(e, op, sumType(x, y), x, y)
 	}
 	return t.node(e, op, BoolType, x, y)
-}
-
-// sumType is the type of sums, and of the smaller or larger of two numbers: a time if
-// one of them is.
-func sumType(x, y *Node) *Type {
-	if x != nil && x.Type.Time || y != nil && y.Type.Time {
-		return timeType
-	}
-	return intType
-}
-
-func (t *typer) pair(e *ast.BinaryExpr, sc *Scope) (x, y *Node) {
-	if id, ok := e.X.(*ast.Ident); ok && !sc.known(id.Name) {
-		if other, isName := e.Y.(*ast.Ident); isName && !sc.known(other.Name) {
-			t.expr(e.X, nil, sc) // neither says what is meant: tell of the first
-			return nil, nil
-		}
-		if y = t.expr(e.Y, nil, sc); y != nil {
-			x = t.expr(e.X, y.Type, sc)
-		}
-		return x, y
-	}
-	if x = t.expr(e.X, nil, sc); x == nil {
-		return nil, nil
-	}
-	return x, t.expr(e.Y, x.Type, sc)
 }
