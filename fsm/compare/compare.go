@@ -62,6 +62,8 @@ func Specs(before, after load.Spec) []Change {
 		d.machines(before.(*load.Machine), now)
 	case *load.Table:
 		d.tables(before.(*load.Table), now)
+	case *load.System:
+		d.systems(before.(*load.System), now)
 	}
 	return d.out
 }
