@@ -39,8 +39,9 @@ const (
 // accessor in doubt.
 func (e *Endpoint) Metrics() []Metric {
 	m := make(metrics, 0, 40)
-	m.ownership(e.registry.Counters())
-	m.runtime(e.Counters())
+	counters := e.Counters()
+	m.ownership(counters.Counters)
+	m.runtime(counters)
 	m.admission(e.registry.Admission())
 	m.clock(e.now(), e.registry.Doubts(), e.registry.NextDeadline)
 	return m
