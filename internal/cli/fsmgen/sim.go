@@ -16,23 +16,36 @@ import (
 )
 
 func simCommand() *cobra.Command {
+	var replicas int
 	cmd := &cobra.Command{
 		Use:   "sim NAME",
-		Short: "Step a machine by hand",
+		Short: "Step a machine or a system by hand",
 		Long: "sim shows the state of a machine and what each event would do, and reads events from the standard\n" +
-			"input. Other words: undo, reset, trace (what was done so far), help, quit.",
+			"input. Other words: undo, reset, trace (what was done so far), help, quit. For a system it reads calls,\n" +
+			"one a line, and list says what each call would do.",
 		Example: "  fsmgen sim claim\n  echo publish doubt settle | fsmgen sim claim",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			m, err := loadMachine(cmd, args[0])
+			sp, err := loadOne(cmd, args[0])
 			if err != nil {
 				return err
+			}
+			if sys, ok := sp.(*load.System); ok {
+				if replicas < 1 || replicas > 8 {
+					return usageError("--replicas %d: expected 1 to 8", replicas)
+				}
+				return simulateSystem(sys, replicas, cmd.InOrStdin(), cmd.OutOrStdout())
+			}
+			m, ok := sp.(*load.Machine)
+			if !ok {
+				return usageError("%s is a %v, expected a machine or a system", args[0], sp.Header().Kind)
 			}
 			s := &simulation{m: m, out: cmd.OutOrStdout(), states: []int{m.Initial()}}
 			return s.run(cmd.InOrStdin())
 		},
 	}
 	cmd.Flags().String("spec", "spec", "folder of the specs")
+	cmd.Flags().IntVar(&replicas, "replicas", 2, "members of each set of a system")
 	return cmd
 }
 
