@@ -5,7 +5,9 @@ package expr
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -111,8 +113,8 @@ func (n *Node) inner() string { return n.operand(6) }
 
 func (n *Node) inText() string {
 	t := n.Args[0].Type
-	for tag, mask := range t.Tags {
-		if mask == n.Mask && bits.OnesCount64(mask) > 1 {
+	for _, tag := range slices.Sorted(maps.Keys(t.Tags)) {
+		if t.Tags[tag] == n.Mask && bits.OnesCount64(n.Mask) > 1 {
 			return n.Args[0].inner() + "." + tag
 		}
 	}
