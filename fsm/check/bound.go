@@ -37,6 +37,7 @@ func (x *explorer) forget() {
 	clear(x.roots)
 	for c := range x.plan {
 		clear(x.plan[c])
+		clear(x.flips[c])
 	}
 	x.settle = 0
 	for _, p := range x.m.props {

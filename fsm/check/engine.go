@@ -73,6 +73,7 @@ type engine struct {
 	full  bool               // a code would need more than 63 bits
 	home  []int              // of each instance: the component whose word decides it, or -1
 	plan  [maxComps][]uint32 // by number and instance: what it does; see plan.go
+	flips [maxComps][]uint64 // the same where it writes the word that decides it: how the code changes
 
 	recode func(from, to *layoutOf) // called when codes change
 	grown  func()                   // called when a word was given a number
@@ -180,6 +181,7 @@ func (e *engine) prepare(comp int, word uint32) {
 	}
 	e.allow[comp] = append(e.allow[comp], mask...)
 	e.plan[comp] = append(e.plan[comp], make([]uint32, len(e.m.instances))...)
+	e.flips[comp] = append(e.flips[comp], make([]uint64, len(e.m.instances))...)
 	var react uint64
 	for i, r := range e.m.reactions {
 		if v, ok := eval3(r.when, e.part); !ok || v != 0 {

@@ -130,13 +130,26 @@ func (x *explorer) expand(head int) {
 	x.candidates(x.mask)
 	fair := len(x.m.goals) == 0
 	instances := len(x.m.instances)
+	flips := x.inside == nil && !x.sym && x.seen.bits != nil
 	for k, m := range x.mask {
 		for ; m != 0; m &= m - 1 {
 			i := k<<6 | bits.TrailingZeros64(m)
 			if h := x.home[i]; h >= 0 && !x.o.print {
-				if p := x.plan[h][int(x.idx[h])*instances+i]; p-1 < never-1 {
-					if x.planned(x.t.leaves[p-1]) && !fair {
+				at := int(x.idx[h])*instances + i
+				if f := x.flips[h][at]; f != 0 && flips {
+					x.follow(h, f)
+					if !fair {
 						fair = x.fair(i)
+					}
+					continue
+				}
+				if p := x.plan[h][at]; p-1 < never-1 {
+					l := x.t.leaves[p-1]
+					if x.planned(l) && !fair {
+						fair = x.fair(i)
+					}
+					if l.comp == h && l.next[x.idx[h]] != stays {
+						x.flips[h][at] = l.next[x.idx[h]]
 					}
 					continue
 				}
@@ -188,11 +201,27 @@ func (x *explorer) planned(l *leaf) bool {
 		}
 		return true
 	}
+	x.visit(c, code)
+	return true
+}
+
+// follow takes an action that writes the word which decides it.
+func (x *explorer) follow(c int, flip uint64) {
+	x.edges++
+	x.visit(c&(maxComps-1), x.code^flip)
+}
+
+// visit puts a state that differs in one component into the queue, unless the bitmap
+// has it. A word that was just numbered may have ended the bitmap.
+func (x *explorer) visit(c int, code uint64) {
+	if x.seen.bits == nil {
+		x.arrive(code)
+		return
+	}
 	moved := uint64(code>>(x.shift[c]&63)&x.maskW[c]) - uint64(x.idx[c])
 	if x.seen.mark(x.here + moved*x.seen.weight[c]) {
 		x.q.push(code)
 	}
-	return true
 }
 
 // arrive puts a state into the queue, unless it was seen.

@@ -81,4 +81,7 @@ func (e *engine) unplan() {
 	for _, l := range e.t.leaves {
 		l.next = nil
 	}
+	for c := range e.flips {
+		clear(e.flips[c])
+	}
 }
