@@ -14,6 +14,9 @@ var contractFaults = map[string][]fault{
 }
 
 var receiveFaults = []fault{
+	{finds: "fan_out_failed", old: "would(claims[a], unexposed) == conflict)\"\n        why", new: "claims[a] != PUBLISHED)\"\n        why", replicas: 2},
+	{finds: "no_local_claim", old: "if has_local && local == UNPUBLISHED", new: "if local == UNPUBLISHED"},
+	{finds: "verdict_said", old: "if e == done_failed {", new: "if e != done_ok {"},
 	{finds: "ends", file: "gate.yaml", old: "cancel: ABORTED", new: "cancel: SEALED"},
 	{finds: "fails_alone", old: "fails(trigger.cause(FAIL), trigger.origin(FAIL))", new: "emit(later_cause)"},
 	{finds: "succeeds", file: "outcome.yaml", old: "succeed: SUCCEEDED", new: "succeed: FAILED"},
@@ -79,6 +82,8 @@ var receiveFaults = []fault{
 }
 
 var sendFaults = []fault{
+	{finds: "no_local_claim", old: "if has_local && local == UNPUBLISHED", new: "if local == UNPUBLISHED"},
+	{finds: "verdict_said", old: "if e == done_ok && in(would(claims[a], e), moved, duplicate) {", new: "if in(would(claims[a], e), moved, duplicate) {"},
 	{finds: "ends", file: "gate.yaml", old: "cancel: ABORTED", new: "cancel: SEALED"},
 	{finds: "fails_alone", old: "fails(trigger.cause(FAIL), trigger.origin(FAIL))", new: "emit(later_cause)"},
 	{finds: "succeeds", file: "outcome.yaml", old: "succeed: SUCCEEDED", new: "succeed: FAILED"},
