@@ -5,7 +5,6 @@ package export
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -83,6 +82,9 @@ func (p *promela) declare(out *bytes.Buffer) {
 		if !p.old[v.Name] {
 			continue
 		}
+		if typ == "bool" {
+			typ = "byte" // Spin hides no bits
+		}
 		if v.Over == nil {
 			fmt.Fprintf(out, "hidden %s old_%s;\n", typ, v.Name)
 		} else {
@@ -129,40 +131,6 @@ func (p *promela) process(out *bytes.Buffer) {
 	out.WriteString("end:\n\tdo\n")
 	out.Write(steps.Bytes())
 	out.WriteString("\tod\n}\n")
-}
-
-// firstValues chooses the values that the spec leaves open.
-func (p *promela) firstValues(out *bytes.Buffer) {
-	var open []string
-	var sizes []*expr.Type
-	for _, v := range p.sys.Vars {
-		if !v.InitAny || !v.Tracked() {
-			continue
-		}
-		if v.Over == nil {
-			open, sizes = append(open, ident(v.Name)), append(sizes, cmp.Or(v.Tried, v.Type))
-			continue
-		}
-		for i := range p.counts[v.Over] {
-			open, sizes = append(open, fmt.Sprintf("%s[%d]", ident(v.Name), i)), append(sizes, cmp.Or(v.Tried, v.Type))
-		}
-	}
-	if len(open) == 0 && p.sys.Initially == nil {
-		return
-	}
-	cond := "1"
-	if p.sys.Initially != nil {
-		cond = p.expr(p.sys.Initially, nil)
-	}
-	out.WriteString("\tatomic {\n")
-	for i, name := range open {
-		fmt.Fprintf(out, "\t\tif\n")
-		for v := range sizes[i].Size(0) {
-			fmt.Fprintf(out, "\t\t:: %s = %d\n", name, v+sizes[i].Low())
-		}
-		fmt.Fprintf(out, "\t\tfi;\n")
-	}
-	fmt.Fprintf(out, "\t\t%s\n\t}\n", cond)
 }
 
 // eachArgs calls f for every combination of arguments.

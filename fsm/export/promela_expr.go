@@ -26,7 +26,7 @@ func (p *promela) expr(n *expr.Node, b bindings) string {
 	case expr.ReadVar:
 		return p.read(n, b)
 	case expr.Not:
-		return "!" + p.expr(n.Args[0], b)
+		return p.not(p.expr(n.Args[0], b))
 	case expr.Call:
 		inner := bindings{}
 		for i, prm := range n.Def.Params {
@@ -50,6 +50,8 @@ func (p *promela) expr(n *expr.Node, b bindings) string {
 		return p.quantifier(n, b)
 	case expr.Would:
 		return p.would(n, b)
+	case expr.Decide:
+		return p.decide(n, b)
 	case expr.Min, expr.Max:
 		x, y := p.expr(n.Args[0], b), p.expr(n.Args[1], b)
 		if n.Op == expr.Min {
@@ -59,6 +61,9 @@ func (p *promela) expr(n *expr.Node, b bindings) string {
 	}
 	return "(" + p.expr(n.Args[0], b) + " " + promelaOps[n.Op] + " " + p.expr(n.Args[1], b) + ")"
 }
+
+// not negates a condition; two ! side by side would send a message.
+func (p *promela) not(text string) string { return "(!" + text + ")" }
 
 func (p *promela) read(n *expr.Node, b bindings) string {
 	if n.Var.Name == "environment" && !p.declared(n.Var) {
@@ -106,7 +111,7 @@ func (p *promela) quantifier(n *expr.Node, b bindings) string {
 		if len(n.Args) > 1 {
 			member := p.expr(n.Args[1], inner)
 			if n.Op == expr.All {
-				body = "(!" + member + " || " + body + ")"
+				body = "(" + p.not(member) + " || " + body + ")"
 			} else {
 				body = "(" + member + " && " + body + ")"
 			}
@@ -134,4 +139,18 @@ func (p *promela) would(n *expr.Node, b bindings) string {
 		out = fmt.Sprintf("(%s == %d -> %d : %s)", x, s, m.Result[s][event], out)
 	}
 	return out
+}
+
+// decide looks a table's answer up, which needs inputs that are known in advance.
+func (p *promela) decide(n *expr.Node, b bindings) string {
+	at := 0
+	for _, a := range n.Args {
+		v, err := strconv.Atoi(p.expr(a, b))
+		if err != nil {
+			p.fail("table %s asked about what is not known in advance", n.Output.Table)
+			return "0"
+		}
+		at = at*a.Type.Size(0) + v
+	}
+	return strconv.Itoa(n.Output.Answers[at])
 }

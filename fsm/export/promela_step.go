@@ -27,7 +27,7 @@ func (p *promela) action(out *bytes.Buffer, a *load.Action, b bindings, label st
 		if r.Do != nil {
 			p.step(out, a, b, guard+" && "+when, label+", "+r.Kind, append([]*expr.Stmt{}, r.Do...))
 		}
-		guard += " && !" + when
+		guard += " && " + p.not(when)
 	}
 	p.step(out, a, b, guard, label, append(append([]*expr.Stmt{}, a.Do...), a.World...))
 }
@@ -93,7 +93,7 @@ func (p *promela) assertions(out *bytes.Buffer, a *load.Action, b bindings) {
 			}
 			cond := p.expr(pr.Then, fb)
 			if pr.From != nil {
-				cond = "!" + p.expr(pr.From, fb) + " || " + cond
+				cond = p.not(p.expr(pr.From, fb)) + " || " + cond
 			}
 			fmt.Fprintf(out, "\t\t\tassert(%s); /* %s */\n", cond, pr.Name)
 		})
