@@ -19,6 +19,9 @@ import (
 // TestSpinAgreesOnContract: on every system of the contract that Promela can express,
 // Spin stores the states that fsmgen check visits, and finds no assertion broken.
 func TestSpinAgreesOnContract(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles a model for each system")
+	}
 	sources := map[string]*load.Source{}
 	for _, pattern := range []string{"../check/testdata/contract/*.yaml", "../../spec/*.yaml"} {
 		files, err := filepath.Glob(pattern)

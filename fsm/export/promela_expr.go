@@ -125,13 +125,25 @@ func (p *promela) quantifier(n *expr.Node, b bindings) string {
 	return "(" + strings.Join(out, sep) + ")"
 }
 
-// would is a chain of conditionals over the states of the machine.
+// would is a chain of conditionals over the states of the machine, and over the
+// events if the event is not known in advance.
 func (p *promela) would(n *expr.Node, b bindings) string {
 	m := n.Args[0].Var.Machine
-	x := p.expr(n.Args[0], b)
-	event, err := strconv.Atoi(p.expr(n.Args[1], b))
-	if err != nil {
-		p.fail("an event that is not known in advance")
+	x, event := p.expr(n.Args[0], b), p.expr(n.Args[1], b)
+	if k, err := strconv.Atoi(event); err == nil {
+		return column(m, x, k)
+	}
+	out := column(m, x, len(m.Event.Values)-1)
+	for k := len(m.Event.Values) - 2; k >= 0; k-- {
+		out = fmt.Sprintf("(%s == %d -> %s : %s)", event, k, column(m, x, k), out)
+	}
+	return out
+}
+
+// column is the result of one event by the state x. A table may give no event at all,
+// where a condition beside it keeps it from being offered.
+func column(m *expr.Machine, x string, event int) string {
+	if event < 0 {
 		return "0"
 	}
 	out := strconv.Itoa(m.Result[len(m.Result)-1][event])
@@ -141,16 +153,32 @@ func (p *promela) would(n *expr.Node, b bindings) string {
 	return out
 }
 
-// decide looks a table's answer up, which needs inputs that are known in advance.
+// decide asks a table: by a chain of conditionals over the inputs that are not known
+// in advance.
 func (p *promela) decide(n *expr.Node, b bindings) string {
-	at := 0
-	for _, a := range n.Args {
-		v, err := strconv.Atoi(p.expr(a, b))
-		if err != nil {
-			p.fail("table %s asked about what is not known in advance", n.Output.Table)
-			return "0"
-		}
-		at = at*a.Type.Size(0) + v
+	texts := make([]string, len(n.Args))
+	for i, a := range n.Args {
+		texts[i] = p.expr(a, b)
 	}
-	return strconv.Itoa(n.Output.Answers[at])
+	return p.answer(n, texts, 0, 0)
+}
+
+// answer is the table's answer when the inputs before i give the place at.
+func (p *promela) answer(n *expr.Node, texts []string, i, at int) string {
+	if i == len(texts) {
+		return strconv.Itoa(n.Output.Answers[at])
+	}
+	size := n.Args[i].Type.Size(0)
+	if v, err := strconv.Atoi(texts[i]); err == nil && v < 0 {
+		return "-1" // no answer about what is none
+	} else if err == nil {
+		return p.answer(n, texts, i+1, at*size+v)
+	}
+	out := p.answer(n, texts, i+1, at*size+size-1)
+	for v := size - 2; v >= 0; v-- {
+		if one := p.answer(n, texts, i+1, at*size+v); one != out {
+			out = fmt.Sprintf("(%s == %d -> %s : %s)", texts[i], v, one, out)
+		}
+	}
+	return out
 }

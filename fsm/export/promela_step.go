@@ -139,29 +139,36 @@ func (p *promela) temp() string {
 	return fmt.Sprintf("t%d", p.temps-1)
 }
 
-// offer writes the column of the event: a case for every state.
+// offer writes a case for every state, and for every event if it is not known in
+// advance.
 func (p *promela) offer(out *bytes.Buffer, s *expr.Stmt, b bindings, result, tab string) {
 	m := s.Target.Var.Machine
-	event, err := strconv.Atoi(p.expr(s.Value, b))
+	x, event := p.expr(s.Target, b), p.expr(s.Value, b)
+	known, err := strconv.Atoi(event)
 	if err != nil {
-		p.fail("an event that is not known in advance")
-		return
+		t := p.temp()
+		fmt.Fprintf(out, "%s%s = %s;\n", tab, t, event)
+		event = t
 	}
-	x := p.expr(s.Target, b)
-	fmt.Fprintf(out, "%sif /* offer %s */\n", tab, m.Event.Values[event])
-	for state := range m.To {
-		to, r := m.To[state][event], m.Result[state][event]
-		if to == state && result == "" {
+	fmt.Fprintf(out, "%sif\n", tab)
+	for k, name := range m.Event.Values {
+		if err == nil && k != known {
 			continue
 		}
-		fmt.Fprintf(out, "%s:: %s == %d -> ", tab, x, state)
-		if to != state {
-			fmt.Fprintf(out, "%s = %d; ", x, to)
+		for state := range m.To {
+			to, r := m.To[state][k], m.Result[state][k]
+			if to == state && result == "" {
+				continue
+			}
+			fmt.Fprintf(out, "%s:: %s == %d && %s == %d -> /* %s */ ", tab, x, state, event, k, name)
+			if to != state {
+				fmt.Fprintf(out, "%s = %d; ", x, to)
+			}
+			if result != "" {
+				fmt.Fprintf(out, "%s = %d; ", result, r)
+			}
+			out.WriteString("skip\n")
 		}
-		if result != "" {
-			fmt.Fprintf(out, "%s = %d; ", result, r)
-		}
-		out.WriteString("skip\n")
 	}
 	fmt.Fprintf(out, "%s:: else -> skip\n%sfi;\n", tab, tab)
 }
