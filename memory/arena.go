@@ -60,6 +60,7 @@ type Arena struct {
 	before  []byte // guarded by mu; canary before data
 	after   []byte // guarded by mu; canary after data, its start not page-aligned
 	huge    HugePages
+	holds   int // guarded by mu
 }
 
 // New maps an arena of zero bytes. A bad length is a *SizeError; a refusal of
@@ -120,13 +121,33 @@ func (a *Arena) Bytes() []byte {
 // HugePages tells what came of the wish for huge pages.
 func (a *Arena) HugePages() HugePages { return a.huge }
 
-// Close unmaps the arena. Call it only when nothing owns any of it. Closing
-// twice is fine.
-func (a *Arena) Close() error {
+// Hold keeps the arena mapped until release is called, which does nothing when
+// called again. A registration holds it: what hardware may reach must not be
+// unmapped (contract section 7). The error is ErrClosed.
+func (a *Arena) Hold() (release func(), err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.mapping == nil {
+		return nil, ErrClosed
+	}
+	a.holds++
+	return sync.OnceFunc(func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.holds--
+	}), nil
+}
+
+// Close unmaps the arena. While it is held the error matches ErrHeld, and it
+// stays mapped. Closing twice is fine.
+func (a *Arena) Close() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case a.mapping == nil:
 		return nil
+	case a.holds > 0:
+		return fmt.Errorf("%w: %#x+%d, by %d registrations", ErrHeld, addrOf(a.data), len(a.data), a.holds)
 	}
 	if err := unmap(a.mapping); err != nil {
 		return &MapError{Len: len(a.data), Call: "munmap", Err: err}

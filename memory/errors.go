@@ -17,6 +17,12 @@ var ErrSize = errors.New("memory: unusable size")
 // ErrIndex is matched by every *IndexError.
 var ErrIndex = errors.New("memory: no such block")
 
+// ErrHeld is the answer to closing an arena that somebody holds.
+var ErrHeld = errors.New("memory: arena is held")
+
+// ErrClosed is the answer to holding a closed arena.
+var ErrClosed = errors.New("memory: arena is closed")
+
 // ErrCanary is matched by every *CanaryError.
 var ErrCanary = errors.New("memory: canary overwritten")
 

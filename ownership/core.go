@@ -28,6 +28,7 @@ type core struct {
 	requests  map[RequestID]*request
 	endpoints map[string]*endpoint // creators of requests
 	regions   map[string]*region
+	ranges    ranges
 	peers     map[Accessor][]*peer
 	lonely    int // peers that no owned session names
 	known     int // peers

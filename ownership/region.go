@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -12,7 +13,7 @@ import (
 // while it is held.
 type region struct {
 	id           string
-	len          uint64
+	addr, len    uint64
 	allocation   uint64
 	registration uint64
 	registered   bool
@@ -65,15 +66,23 @@ func (c *core) addRegion(spec RegionSpec) error {
 	if spec.ID == "" {
 		return fail(KindInvalid, "region", "its id is empty")
 	}
-	g := c.regions[spec.ID]
-	switch {
-	case g == nil:
-		c.regions[spec.ID] = &region{id: spec.ID, len: spec.Len, allocation: 1, registration: 1, registered: true}
-	case g.registered:
-		return fail(KindReject, "region "+spec.ID, "is registered")
-	default:
-		g.registered, g.len = true, spec.Len
+	if spec.Addr > math.MaxUint64-spec.Len {
+		return fail(KindInvalid, "region "+spec.ID, "ends beyond the address space")
 	}
+	g := c.regions[spec.ID]
+	if g != nil && g.registered {
+		return fail(KindReject, "region "+spec.ID, "is registered")
+	}
+	if other := c.ranges.overlapping(spec, g); other != nil {
+		return fail(KindReject, "region "+spec.ID, "overlaps region "+other.id)
+	}
+	if g == nil {
+		g = &region{id: spec.ID, allocation: 1, registration: 1}
+		c.regions[spec.ID] = g
+	}
+	c.ranges.remove(g)
+	g.registered, g.addr, g.len = true, spec.Addr, spec.Len
+	c.ranges.insert(g)
 	return nil
 }
 
@@ -124,6 +133,7 @@ func (c *core) removeRegion(id string) error {
 	case len(g.owners) > 0:
 		return g.held("is owned")
 	}
+	c.ranges.remove(g)
 	delete(c.regions, id)
 	return nil
 }

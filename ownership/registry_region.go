@@ -8,7 +8,7 @@ import "time"
 // AddRegion declares memory that pieces may use, with both generations at 1, or
 // registers a deregistered region again. It owns nothing yet, so it is allowed
 // in every admission state. Errors: ErrInvalidArgument; ErrReject where it is
-// registered.
+// registered, or overlaps another region.
 func (r *Registry) AddRegion(spec RegionSpec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,8 +13,12 @@ import (
 // RegionSpec describes memory that pieces may use. A region is the unit of
 // reuse: it is held whole.
 type RegionSpec struct {
-	ID  string
-	Len uint64 // bytes, for reports only
+	ID string
+	// Addr is where the memory begins. Two regions that overlap are refused, for
+	// each would answer for the bytes of the other. 0: the caller vouches that
+	// no other region has any of it.
+	Addr uint64
+	Len  uint64 // bytes
 }
 
 // SessionSpec describes a session to admit.

@@ -53,11 +53,12 @@ func (r *Region) Pool(blockSize uint64) (*Pool, error) {
 func (r *Region) divide(p *Pool) error {
 	r.endpoint.mu.Lock()
 	defer r.endpoint.mu.Unlock()
+	if err := r.present(); err != nil {
+		return err
+	}
 	switch {
 	case r.endpoint.frozen:
 		return &ownership.Error{Kind: ownership.KindFatal, What: "region " + r.id}
-	case r.endpoint.regions[r.id] != r:
-		return &ownership.Error{Kind: ownership.KindInvalid, What: "region " + r.id, Why: "is deregistered"}
 	case r.pool != nil:
 		return &ownership.Error{Kind: ownership.KindReject, What: "region " + r.id, Why: "is divided into blocks"}
 	case r.taking > 0:
@@ -76,26 +77,15 @@ func (e *Endpoint) addPiece(r *Region, side ownership.Side, spec ownership.Piece
 	if r.pinned != nil && r.pinned.side != side {
 		return nil, nil, refused(fmt.Sprintf("its blocks are pinned for %v", r.pinned.side))
 	}
-	pool, taken := r.take()
+	pool, taken, err := r.take()
+	if err != nil {
+		return nil, nil, err
+	}
 	defer taken()
 	if pool != nil {
 		return nil, nil, refused("is divided into blocks; take a region of its pool")
 	}
 	return e.registry.AddPiece(e.now(), spec)
-}
-
-// take keeps the region from being divided until taken is called, for a call
-// that is about the whole of it; pool is not nil if it is divided already.
-func (r *Region) take() (pool *Pool, taken func()) {
-	e := r.endpoint
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	r.taking++
-	return r.pool, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		r.taking--
-	}
 }
 
 // Blocks returns the pool's allocator: requests allocate, share and unpin

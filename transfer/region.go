@@ -15,24 +15,34 @@ type Region struct {
 	endpoint     *Endpoint
 	id           string
 	memory       backend.Memory
-	arena        *memory.Arena // nil for memory of the caller's own
+	release      func() // lets the arena be closed again
 	registration backend.Registration
 	pinned       *pinned // nil unless it is made of a pool's blocks
 
-	pool   *Pool // guarded by endpoint.mu; nil while it is owned whole
-	taking int   // guarded by endpoint.mu; calls about the whole of it that run now
+	pool    *Pool // guarded by endpoint.mu; nil while it is owned whole
+	taking  int   // guarded by endpoint.mu; calls about the whole of it that run now
+	leaving bool  // guarded by endpoint.mu; while Deregister runs
 }
 
 // Register makes an arena usable in transfers under a name that is unique in
-// this endpoint. The arena must not be closed before the region is deregistered.
+// this endpoint. It is refused where a registered region has any of the memory.
+// The arena cannot be closed before the region is deregistered.
 func (e *Endpoint) Register(id string, arena *memory.Arena) (*Region, error) {
-	if arena == nil || arena.Len() == 0 {
-		return nil, invalid("region "+id, "the arena is nil or closed")
+	if arena == nil {
+		return nil, invalid("region "+id, "the arena is nil")
 	}
-	return e.register(&Region{
-		endpoint: e, id: id, arena: arena,
+	release, err := arena.Hold()
+	if err != nil {
+		return nil, invalid("region "+id, "%w", err)
+	}
+	r, err := e.register(&Region{
+		endpoint: e, id: id, release: release,
 		memory: backend.Memory{Addr: arena.Addr(), Len: uint64(arena.Len())},
 	})
+	if r == nil {
+		release()
+	}
+	return r, err
 }
 
 // RegisterMemory does the same for memory that the caller manages. It must not
@@ -41,11 +51,11 @@ func (e *Endpoint) RegisterMemory(id string, m backend.Memory) (*Region, error) 
 	if m.Addr == 0 || m.Len == 0 {
 		return nil, invalid("region "+id, "address or length is 0")
 	}
-	return e.register(&Region{endpoint: e, id: id, memory: m})
+	return e.register(&Region{endpoint: e, id: id, memory: m, release: func() {}})
 }
 
 func (e *Endpoint) register(r *Region) (*Region, error) {
-	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Len: r.memory.Len}); err != nil {
+	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Addr: uint64(r.memory.Addr), Len: r.memory.Len}); err != nil {
 		return nil, err
 	}
 	registration, err := e.config.Backend.Register(r.memory)
@@ -87,15 +97,28 @@ func (r *Region) ID() string { return r.id }
 // pool they are from.
 func (r *Region) Memory() backend.Memory { return r.memory }
 
-// State returns who owns the region, and its generations.
-func (r *Region) State() (ownership.RegionState, bool) { return r.endpoint.registry.Region(r.id) }
+// State returns who owns the region, and its generations; false once it is
+// deregistered.
+func (r *Region) State() (ownership.RegionState, bool) {
+	e := r.endpoint
+	e.mu.Lock()
+	present := e.regions[r.id] == r
+	e.mu.Unlock()
+	if !present {
+		return ownership.RegionState{}, false
+	}
+	return e.registry.Region(r.id)
+}
 
 // Reuse asks for the permission to put other content into the region. While it
 // is owned, or any block of it is pinned, the error matches ownership.ErrRefused
 // and names the claims. Blocks that are pinned for sends are refused as well,
 // since other sends may read them.
 func (r *Region) Reuse() error {
-	pool, taken := r.take()
+	pool, taken, err := r.take()
+	if err != nil {
+		return err
+	}
 	defer taken()
 	switch {
 	case pool != nil:
@@ -124,8 +147,11 @@ func (r *Region) Deregister() error {
 	if r.pinned != nil {
 		return r.unpin()
 	}
-	pool, taken := r.take()
-	defer taken()
+	pool, stays, err := r.leave()
+	if err != nil {
+		return err
+	}
+	defer stays()
 	if pool != nil {
 		if err := pool.close(); err != nil {
 			return err
@@ -153,8 +179,58 @@ func (r *Region) remove() error {
 	e.mu.Lock()
 	delete(e.regions, r.id)
 	e.mu.Unlock()
+	r.release()
 	if err != nil {
 		return err
 	}
 	return e.refresh()
+}
+
+// take begins a call about the whole region, which ends with taken. A handle
+// of a region that was deregistered speaks for nothing: its name, and its bytes,
+// may be another's by now.
+func (r *Region) take() (pool *Pool, taken func(), err error) {
+	e := r.endpoint
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := r.present(); err != nil {
+		return nil, nil, err
+	}
+	r.taking++
+	return r.pool, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		r.taking--
+	}, nil
+}
+
+// leave begins to deregister: until stays is called, no call about the region
+// begins, and none is under way.
+func (r *Region) leave() (pool *Pool, stays func(), err error) {
+	e := r.endpoint
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := r.present(); err != nil {
+		return nil, nil, err
+	}
+	if r.taking > 0 {
+		return nil, nil, &ownership.Error{Kind: ownership.KindRefused, What: "region " + r.id, Why: "is just being taken"}
+	}
+	r.leaving = true
+	return r.pool, func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		r.leaving = false
+	}, nil
+}
+
+// present refuses a region that is deregistered, or about to be; endpoint.mu is held.
+func (r *Region) present() error {
+	switch {
+	case r.endpoint.regions[r.id] != r:
+		return &ownership.Error{Kind: ownership.KindInvalid, What: "region " + r.id, Why: "is deregistered"}
+	case r.leaving:
+		return &ownership.Error{Kind: ownership.KindRefused, What: "region " + r.id, Why: "is just being deregistered"}
+	}
+	return nil
 }

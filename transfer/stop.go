@@ -113,6 +113,7 @@ func (e *Endpoint) dismantle() error {
 		e.mu.Lock()
 		delete(e.regions, r.id)
 		e.mu.Unlock()
+		r.release()
 	}
 	if err := e.config.Backend.Close(); err != nil {
 		return &Error{What: "backend of " + e.config.Name, Kind: ErrConfig, Err: err}
