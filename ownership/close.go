@@ -62,7 +62,7 @@ func (c *core) release(s *session) {
 	if c.passed(s.name.Request) && !r.holds() {
 		delete(c.requests, s.name.Request)
 	}
-	c.log.sessionClosed(c.now, s.name)
+	c.log.sessionClosed(c.now, s)
 }
 
 // stop shuts the registry down, or says what it must keep (contract §7).

@@ -85,10 +85,14 @@ type (
 		Stamp
 		Session SessionName
 	}
-	// SessionClosed says that the session is gone; its pieces' Released came before.
+	// SessionClosed says that the session is gone, and repeats its answer; its
+	// pieces' Released came before.
 	SessionClosed struct {
 		Stamp
 		Session SessionName
+		Outcome outcome.State
+		Cause   Cause
+		Origin  Origin
 	}
 	// Released gives the memory of a piece back: exactly once for each piece (I8).
 	Released struct {

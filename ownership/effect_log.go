@@ -68,9 +68,9 @@ func (l *effectLog) sessionSettled(at time.Duration, name SessionName) {
 	l.add(e)
 }
 
-func (l *effectLog) sessionClosed(at time.Duration, name SessionName) {
+func (l *effectLog) sessionClosed(at time.Duration, s *session) {
 	e := l.closed.one()
-	*e = SessionClosed{l.stamp(at), name}
+	*e = SessionClosed{l.stamp(at), s.name, s.outcome, s.cause, s.origin}
 	l.add(e)
 }
 

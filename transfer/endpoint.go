@@ -177,7 +177,7 @@ func (e *Endpoint) react(s *Session, effect ownership.Effect) {
 	switch f := effect.(type) {
 	case *ownership.ClaimMoved:
 		if s != nil && s.side == ownership.Receive {
-			e.poller.exposed(exposure(f.To) - exposure(f.From))
+			e.poller.exposed(s.expose(exposure(f.To) - exposure(f.From)))
 		}
 		if f.To == claim.InDoubt {
 			e.watchdog.wake.raise()
@@ -194,6 +194,9 @@ func (e *Endpoint) react(s *Session, effect ownership.Effect) {
 		e.admission.send()
 	case *ownership.SessionClosed:
 		e.forget(f.Session)
+		if s != nil {
+			e.poller.exposed(s.cover())
+		}
 	case *ownership.Queued:
 		if p := e.lookup(f.To.Accessor); p != nil {
 			p.wake.raise()

@@ -22,8 +22,10 @@ type Session struct {
 	released chan struct{} // closed when the session is closed
 	changed  broadcast     // something of this session moved
 
-	mu     sync.Mutex
-	answer Answer // guarded by mu
+	mu      sync.Mutex
+	answer  Answer // guarded by mu
+	exposed int64  // guarded by mu; live claims that the poller counts
+	covered bool   // guarded by mu; no claim is counted any more
 }
 
 // adopt makes the session that admitted effects will be about. It is called
@@ -147,18 +149,46 @@ func (s *Session) Drain(ctx context.Context) error {
 	}
 }
 
-// react takes over what an effect says about this session.
+// react takes over what an effect says about this session. Effects of two calls
+// may come in any order, so that the close of a session must not rely on what
+// was before it: a call that ended the session may still hold its effects.
 func (s *Session) react(effect ownership.Effect) {
 	switch f := effect.(type) {
 	case *ownership.SessionEnded:
-		s.mu.Lock()
-		s.answer = Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin}
-		s.mu.Unlock()
-		close(s.done)
+		s.end(Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin})
 	case *ownership.SessionClosed:
+		s.end(Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin})
 		close(s.released)
 	}
 	s.changed.send()
+}
+
+func (s *Session) end(a Answer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answer.Outcome == outcome.Active {
+		s.answer = a
+		close(s.done)
+	}
+}
+
+// expose counts a claim that went live or ended, and returns what changed.
+func (s *Session) expose(change int64) int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.covered {
+		return 0
+	}
+	s.exposed += change
+	return change
+}
+
+// cover counts no claim any more: a closed session has no live one.
+func (s *Session) cover() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.covered = true
+	return -s.exposed
 }
 
 // abandon gets rid of a session whose construction did not come to its end.
