@@ -11,13 +11,12 @@ package kvxfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
-
-	"golang.org/x/term"
 
 	"github.com/kvxfer/kvxfer/internal/cli/exit"
 )
@@ -41,7 +40,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 // MainWithPeer is Main with another argument list for the second process, which
 // is this same program. Tests make peers that misbehave with it.
 func MainWithPeer(args, peer []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, peer: peer}
+	a := &app{stdin: stdin, stdout: &output{to: stdout}, stderr: stderr, peer: peer}
 	return a.main(args[1:])
 }
 
@@ -56,6 +55,9 @@ func (a *app) main(args []string) int {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if lost := unprinted(a.stdout); lost != nil && (err == nil || errors.Is(err, lost)) {
+		err = envf("what was printed is not complete", "standard output: %w", lost)
+	}
 	code := codeOf(ctx, err)
 	switch {
 	case err == nil:
@@ -82,23 +84,4 @@ func (a *app) onInterrupt(cancel context.CancelCauseFunc) (stop func()) {
 		}
 	}()
 	return func() { signal.Stop(sig); close(done) }
-}
-
-// isTerminal reports whether w is a terminal that can redraw a line.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
-}
-
-// width is the number of columns of the terminal w, or 0 when it is none.
-func width(w io.Writer) int {
-	f, ok := w.(*os.File)
-	if !ok {
-		return 0
-	}
-	n, _, err := term.GetSize(int(f.Fd()))
-	if err != nil {
-		return 0
-	}
-	return n
 }

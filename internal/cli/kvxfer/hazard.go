@@ -6,7 +6,6 @@ package kvxfer
 import (
 	"context"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -78,6 +77,11 @@ func (a *app) hazard(ctx context.Context, f hazardFlags) error {
 	if err != nil {
 		return libraryFailure(err)
 	}
+	picture, err := openPicture(f.svg)
+	if err != nil {
+		return err
+	}
+	defer picture.abandon()
 	h := &hazard.Hazard{
 		Library: lib.Path(), Transport: f.transport, Seed: f.seed,
 		Bytes: hazard.DefaultBytes, Pieces: hazard.DefaultPieces,
@@ -96,7 +100,7 @@ func (a *app) hazard(ctx context.Context, f hazardFlags) error {
 		p.ran(run, pair)
 	}
 	p.ended()
-	if err := writePicture(f.svg, report); err != nil {
+	if err := picture.write(report); err != nil {
 		return err
 	}
 	return a.judge(report)
@@ -106,20 +110,4 @@ func (a *app) hazardOnce(ctx context.Context, h *hazard.Hazard, run int, timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not done after %v (--timeout)", timeout))
 	defer cancel()
 	return h.Run(ctx, run)
-}
-
-func writePicture(path string, r *hazard.Report) (err error) {
-	if path == "" {
-		return nil
-	}
-	file, err := os.Create(path)
-	if err != nil {
-		return envf("give a file that can be written", "--svg: %w", err)
-	}
-	defer func() {
-		if cerr := file.Close(); err == nil {
-			err = cerr
-		}
-	}()
-	return r.WriteSVG(file)
 }

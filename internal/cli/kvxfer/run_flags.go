@@ -176,9 +176,12 @@ func (f *runFlags) checkFiles() error {
 	case err != nil:
 		return usagef("give a file that can be read", "--in: %w", err)
 	case !info.Mode().IsRegular():
-		return usagef("give a regular file", "--in: %s is not one", f.in)
+		return usagef("give a file of bytes", "--in: %s is a %s", f.in, kindOf(info.Mode()))
 	case info.Size() == 0:
 		return usagef("give one with something in it", "--in: %s is empty", f.in)
+	}
+	if out, err := os.Stat(f.out); f.out != "" && err == nil && os.SameFile(info, out) {
+		return usagef("give another file", "--out: %s is the file of --in, which it would empty", f.out)
 	}
 	n := (info.Size() + f.shape().Bytes() - 1) / f.shape().Bytes()
 	if n > maxTransfers {
@@ -186,6 +189,19 @@ func (f *runFlags) checkFiles() error {
 	}
 	f.count = int(n)
 	return nil
+}
+
+// kindOf names what is no regular file.
+func kindOf(m fs.FileMode) string {
+	switch {
+	case m.IsDir():
+		return "directory"
+	case m&fs.ModeNamedPipe != 0:
+		return "pipe, whose length is not known"
+	case m&fs.ModeSocket != 0:
+		return "socket"
+	}
+	return "device"
 }
 
 // maxTransfers bounds what one report keeps.

@@ -26,7 +26,8 @@ func TestCheck(t *testing.T) {
 		{Shape{32, 64, math.MaxInt64}, "block-size"},
 		{Shape{math.MaxInt, 1, 1}, "layers"},
 		{Shape{1 << 20, 1 << 20, 1}, "layers × blocks"},
-		{Shape{1 << 10, 1 << 10, 1 << 40}, "block-size"},
+		{Shape{1 << 10, 1 << 7, 1 << 40}, ""},
+		{Shape{1<<17 + 1, 1, 1}, "layers × blocks"}, // more than a request can name
 	} {
 		err := tc.shape.Check()
 		var size *SizeError

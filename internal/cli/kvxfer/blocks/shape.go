@@ -14,6 +14,8 @@ package blocks
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/kvxfer/kvxfer/transfer/wire"
 )
 
 // Shape is the size of one transfer.
@@ -27,8 +29,7 @@ type Shape struct {
 // of the blocks belong to others, so that neighbours rarely merge.
 const spare = 2
 
-// Limits that keep every product below far from overflow. A NIXL descriptor
-// list of this length takes some 100 MB by itself.
+// Limits that keep every product below far from overflow.
 const (
 	maxCount = 1 << 20
 	maxBlock = 1 << 40
@@ -65,11 +66,8 @@ func (s Shape) Check() error {
 			return &SizeError{n.name, n.value, fmt.Sprintf("is too large; give %d or less", n.most)}
 		}
 	}
-	if n := int64(s.Layers) * int64(s.Blocks); n > maxCount {
-		return &SizeError{"layers × blocks", n, fmt.Sprintf("is too many blocks for one transfer; give %d or fewer", maxCount)}
-	}
-	if float64(s.Layers)*float64(s.Blocks)*float64(s.BlockSize)*spare > 1<<60 {
-		return &SizeError{"block-size", s.BlockSize, "makes a pool larger than any memory"}
+	if n := int64(s.Layers) * int64(s.Blocks); n > wire.MaxSegments {
+		return &SizeError{"layers × blocks", n, fmt.Sprintf("is too many blocks for one transfer; give %d or fewer", wire.MaxSegments)}
 	}
 	return nil
 }
