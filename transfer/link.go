@@ -97,6 +97,9 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHandshake, Err: err}
 	}
 	what := "peer " + theirs.Endpoint
+	if theirs.Endpoint == string(ownership.Local) { // what our own gather and scatter are called
+		return nil, &Error{What: what, Kind: ErrHandshake, Err: errors.New("the name is reserved")}
+	}
 	if theirs.Endpoint == e.config.Name {
 		return nil, &Error{What: what, Kind: ErrHandshake, Err: errors.New("it has our own name")}
 	}

@@ -183,6 +183,7 @@ func TestHandshakesThatFail(t *testing.T) {
 		"bad name":      {wire.Hello{Version: wire.Current, Endpoint: "x y", Incarnation: life}, wire.ErrInvalid, "Endpoint"},
 		"no life":       {wire.Hello{Version: wire.Current, Endpoint: "x"}, wire.ErrInvalid, "Incarnation"},
 		"our own name":  {wire.Hello{Version: wire.Current, Endpoint: receiver, Incarnation: life}, transfer.ErrHandshake, receiver},
+		"reserved":      {wire.Hello{Version: wire.Current, Endpoint: string(ownership.Local), Incarnation: life}, transfer.ErrHandshake, "reserved"},
 		"bad metadata": {wire.Hello{Version: wire.Current, Endpoint: "x", Incarnation: life, Metadata: []byte("junk")},
 			backend.ErrMetadata, "x"},
 	} {
