@@ -27,6 +27,7 @@ type Endpoint struct {
 	changed   broadcast // something was proven, sent or attached
 	admission broadcast // what is taken in has changed
 	number    atomic.Uint64
+	postponed atomic.Int64 // cancels that wait for a tombstone
 
 	ctx     context.Context // ends with Halt
 	halt    context.CancelFunc

@@ -53,7 +53,11 @@ func (l *Link) take(at time.Duration, m wire.Message) error {
 		p.endpoint.counts.duplicates.Add(1)
 		return nil
 	}
-	if !l.dispatch(at, sequenced) {
+	ours, err := l.dispatch(at, sequenced)
+	if err != nil {
+		return err
+	}
+	if !ours {
 		p.endpoint.counts.foreign.Add(1)
 	}
 	// Confirmed only now: what was confirmed has been applied.
@@ -80,22 +84,26 @@ func (l *Link) acknowledged(received uint64) error {
 }
 
 // dispatch gives a message to the registry. false: it names a party that the
-// stream does not stand for, so it is no evidence (contract section 8).
-func (l *Link) dispatch(at time.Duration, m wire.Sequenced) bool {
+// stream does not stand for, so it is no evidence (contract section 8). With an
+// error it was not taken in.
+func (l *Link) dispatch(at time.Duration, m wire.Sequenced) (ours bool, err error) {
 	e := l.peer.endpoint
 	var effects ownership.Effects
-	var err error
 	switch m := m.(type) {
 	case wire.RequestData:
-		return l.requested(at, m)
+		return l.requested(at, m), nil
 	case wire.Result:
 		claim := coreClaim(m.Claim)
 		if claim.Accessor != l.member.Accessor || claim.Incarnation != l.member.Incarnation || claim.Owner != e.config.Incarnation {
-			return false
+			return false, nil
 		}
 		effects, err = e.registry.Report(at, ownership.PeerReport{Claim: claim, From: l.member.Accessor, Evidence: ownership.Evidence(m.Evidence)})
 	case wire.CancelSession:
 		effects, err = l.cancelled(at, m)
+		if errors.Is(err, ownership.ErrCapacity) {
+			e.apply(effects)
+			return true, l.postpone(m, err)
+		}
 	case wire.SessionQuiesced:
 		effects, err = e.registry.Ack(at, coreSession(m.Session), l.member)
 	}
@@ -103,38 +111,56 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) bool {
 	if err != nil && !errors.Is(err, ownership.ErrStale) {
 		e.config.Log.Warn("message of a peer", "peer", l.Peer(), "message", m.String(), "error", err)
 	}
-	return true
+	return true, nil
 }
 
-// cancelled takes a CANCEL_SESSION in. Where the tombstones are full it is
-// neither applied nor answered (contract section 7); the stream will not bring
-// it again, so that it is tried again here.
+// cancelled takes a CANCEL_SESSION in.
 func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effects, error) {
 	e, name := l.peer.endpoint, coreSession(m.Session)
 	_, effects, err := e.registry.Cancel(at, ownership.CancelSpec{
 		Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
 	})
-	switch {
-	case errors.Is(err, ownership.ErrCapacity):
-		if !e.start(func() { l.cancelLater(m) }) {
-			return effects, err
-		}
-		return effects, nil
-	case m.From == wire.Receive:
-		e.withdraw(func(r *Request) bool { return r.Session() == name && r.isFrom(l.member) })
+	if m.From == wire.Receive && !errors.Is(err, ownership.ErrCapacity) {
+		e.withdrawOne(name, l.member)
 	}
 	return effects, err
 }
 
-// retryCancel is how long a cancel that found the tombstones full waits.
-const retryCancel = 100 * time.Millisecond
+// A cancel that found the tombstones full waits this long, and no more than
+// this many of them wait.
+const (
+	retryCancel  = 100 * time.Millisecond
+	maxPostponed = 1024
+)
+
+// postpone keeps a cancel that found the tombstones full and was neither applied
+// nor answered (contract section 7). It will be confirmed, so that the peer does
+// not send it again: it is tried again here. With too many of them the link
+// ends instead, and this one comes again on the next stream.
+func (l *Link) postpone(m wire.CancelSession, full error) error {
+	e := l.peer.endpoint
+	if e.postponed.Add(1) > maxPostponed {
+		e.postponed.Add(-1)
+		return fmt.Errorf("%d cancels wait: %w", maxPostponed, full)
+	}
+	if !e.start(func() { l.cancelLater(m); e.postponed.Add(-1) }) {
+		e.postponed.Add(-1)
+	}
+	return nil
+}
 
 func (l *Link) cancelLater(m wire.CancelSession) {
 	e := l.peer.endpoint
-	select {
-	case <-time.After(retryCancel):
-		effects, _ := l.cancelled(e.now(), m)
-		e.apply(effects)
-	case <-e.ctx.Done():
+	for {
+		select {
+		case <-time.After(retryCancel):
+			effects, err := l.cancelled(e.now(), m)
+			e.apply(effects)
+			if !errors.Is(err, ownership.ErrCapacity) {
+				return
+			}
+		case <-e.ctx.Done():
+			return
+		}
 	}
 }

@@ -115,3 +115,12 @@ func (s *stuck) Send(ctx context.Context, m wire.Message) error {
 	}
 	return s.Stream.Send(ctx, m)
 }
+
+// readAll takes in whatever comes until the stream ends.
+func (r *raw) readAll() {
+	for {
+		if _, err := r.stream.Recv(r.t.Context()); err != nil {
+			return
+		}
+	}
+}

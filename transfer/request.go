@@ -266,6 +266,16 @@ func (e *Endpoint) answered(r *Request) {
 	}
 }
 
+// withdrawOne forgets a request that its peer has cancelled.
+func (e *Endpoint) withdrawOne(name ownership.SessionName, from ownership.Member) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.requests[name]; r != nil && r.isFrom(from) {
+		delete(e.requests, name)
+		close(r.withdrawn)
+	}
+}
+
 // withdraw forgets the requests that match: their peers need no answer.
 func (e *Endpoint) withdraw(match func(*Request) bool) {
 	e.mu.Lock()
