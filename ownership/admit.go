@@ -6,11 +6,7 @@ package ownership
 import (
 	"slices"
 
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/operation"
 	"github.com/kvxfer/kvxfer/gen/outcome"
-	"github.com/kvxfer/kvxfer/gen/verdict"
 )
 
 func (n SessionName) validate() error {
@@ -132,7 +128,7 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	case len(s.members)+len(spec.Cohort)+1 > maxMembers || len(s.pieces) >= maxMembers:
 		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
 	}
-	return c.addOwner(s, g, &spec), nil
+	return c.addOwner(s, g, &spec)
 }
 
 func (c *core) validatePiece(spec *PieceSpec, side Side) error {
@@ -183,15 +179,14 @@ func (c *core) refusesPiece(spec *PieceSpec) bool {
 	return false
 }
 
-func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
+func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, error) {
 	n := len(spec.Cohort)
-	o := &owner{
-		session: s, name: spec.Name.Piece, kind: spec.Kind, first: c.sequence + 1,
-		gate: gate.Initial, outcome: outcome.Initial, need: uint8(n), hasLocal: spec.Local,
+	o, err := newOwner(s.side, spec)
+	if err != nil {
+		return nil, c.refusal(err, spec.Name.what(), "")
 	}
-	if spec.Count > 0 {
-		o.counted, o.need = true, uint8(spec.Count)
-	}
+	o.session, o.name, o.kind, o.first = s, spec.Name.Piece, spec.Kind, c.sequence+1
+	o.counted, o.hasLocal = spec.Count > 0, spec.Local
 	total := n
 	if spec.Local {
 		total++
@@ -210,14 +205,11 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 		}
 		k := c.join(s, m.Accessor, m.Incarnation)
 		s.members[k].unfenced++
-		o.claims[i] = claimed{
-			since: c.now, member: uint16(k), state: claim.Initial, verdict: verdict.Initial, phase: operation.PhaseIdle,
-		}
+		o.claims[i] = claimed{since: c.now, member: uint16(k)}
 		if remote != nil && i < n {
 			remote[i] = m.Sequence
 		}
 	}
-	o.count[claim.Initial] = uint8(total)
 	c.sequence += uint64(total)
 	g.hold(o)
 	s.add(o)
@@ -230,5 +222,5 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 	for i := range names {
 		names[i] = o.claimName(c.cfg.Incarnation, i)
 	}
-	return names
+	return names, nil
 }

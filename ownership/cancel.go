@@ -122,8 +122,8 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 	if reason == "" {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
-	c.failOwner(o, reason)
-	return nil
+	c.reason = reason
+	return c.refusal(c.failOwner(o), name.what(), "")
 }
 
 // complete says that no more pieces come (contract §5).

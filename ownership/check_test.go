@@ -54,33 +54,28 @@ func recountSession(s *session, doubts map[*peer]int) error {
 	var open, succeeded, unsettled int32
 	members := make([]member, len(s.members))
 	for _, o := range s.pieces {
-		var count [claimStates]uint8
 		for i := range o.claims {
-			cl := &o.claims[i]
-			count[cl.state]++
+			cl, state := &o.claims[i], o.state(i)
 			m := &members[cl.member]
-			if cl.state.Live() {
+			if state.Live() {
 				m.live++
 			}
-			if cl.state == claim.InDoubt {
+			if state == claim.InDoubt {
 				doubts[s.members[cl.member].peer]++
 			}
-			if !cl.fenced {
+			if !o.fenced(i) {
 				m.unfenced++
-			} else if cl.state.Live() {
+			} else if state.Live() {
 				return fmt.Errorf("claim %d of %s is fenced and live", i, o.name)
 			}
-			if o.gate == gate.Publishing && i < o.size() {
+			if o.gate() == gate.Publishing && i < o.size() {
 				m.publishing++
 			}
 		}
-		if count != o.count {
-			return fmt.Errorf("piece %s counts %v, has %v", o.name, o.count, count)
-		}
-		if o.gate == gate.Open {
+		if o.gate() == gate.Open {
 			open++
 		}
-		if o.outcome == outcome.Succeeded {
+		if o.outcome() == outcome.Succeeded {
 			succeeded++
 		}
 		if !o.isSettled() {
@@ -89,7 +84,7 @@ func recountSession(s *session, doubts map[*peer]int) error {
 		if o.settled != o.isSettled() || s.piece(o.name) != o || o.region.owners[o.slot] != o {
 			return fmt.Errorf("piece %s: settled %v, or not found", o.name, o.settled)
 		}
-		if s.outcome.Terminal() && o.outcome == outcome.Active {
+		if s.outcome.Terminal() && o.outcome() == outcome.Active {
 			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome)
 		}
 	}

@@ -48,10 +48,7 @@ func (c *core) wasClosed(name SessionName) bool {
 // afterwards nothing of it can be found.
 func (c *core) release(s *session) {
 	for _, o := range s.pieces {
-		o.region.release(o)
-		c.counters.Released++
-		c.counters.Owners--
-		c.log.pieceReleased(c.now, o)
+		c.releaseOwner(o)
 	}
 	s.closed = true
 	c.deadlines.clear(s)
@@ -129,17 +126,17 @@ var waitsFor = map[claim.State]string{
 func (o *owner) retained(list []Retained) []Retained {
 	r := Retained{Piece: o.pieceName(), Region: o.region.id}
 	for i := range o.claims {
-		if st := o.claims[i].state; !st.Reusable() {
+		if st := o.state(i); !st.Reusable() {
 			r.Accessor, r.State, r.Why = o.member(i).peer.accessor, st, waitsFor[st]
 			list = append(list, r)
 		}
 	}
 	r.Accessor, r.State = "", 0
-	if o.gate == gate.Publishing {
+	if o.gate() == gate.Publishing {
 		r.Why = "its fan-out has not returned"
 		list = append(list, r)
 	}
-	if o.invalid {
+	if o.invalid() {
 		r.Why = "contradictory evidence made it invalid; it is never released"
 		list = append(list, r)
 	}

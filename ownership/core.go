@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/receive"
+	"github.com/kvxfer/kvxfer/gen/send"
 )
 
-// core is the whole state of a registry and the composition of its machines:
-// bare, without a lock. The decisions are those of the generated packages; what
-// stands in core's files is how contract §4 to §8 puts them together.
+// core is the whole state of a registry: bare, without a lock. The decisions
+// about a piece are those of the generated systems; what stands in core's files
+// finds the piece, asks, and carries out what the answer says.
 //
 // A call is begin, one of the actions, end. An action checks everything before
 // it changes anything; what it changes is noted by touch, and end settles the
@@ -21,8 +23,7 @@ type core struct {
 
 	now    time.Duration // time of the step that runs
 	latest time.Duration // latest time of any call
-	cause  Cause         // what a success that became impossible in this step is put down to
-	origin Origin        // of this step
+	reason Cause         // of a piece that fails on its caller's word
 
 	log       effectLog
 	requests  map[RequestID]*request
@@ -49,7 +50,9 @@ type core struct {
 	unsettledOwners int
 	touchedOwners   []*owner
 	touchedSessions []*session
-	scratch         []*owner // of together
+	scratch         []*owner         // of together
+	received        []receive.Effect // of the calls of systems that run, one in another
+	sent            []send.Effect
 }
 
 func (c *core) init(cfg Config) {
@@ -68,7 +71,7 @@ func (c *core) init(cfg Config) {
 func (c *core) begin(at time.Duration) {
 	c.latest = max(c.latest, at)
 	c.judge(at)
-	c.now, c.origin, c.cause = at, FromLocal, CauseFailed
+	c.now = at
 }
 
 // end settles the consequences of the call and returns its effects.

@@ -53,10 +53,10 @@ func (l *effectLog) sessionEnded(at time.Duration, s *session) {
 	l.add(e)
 }
 
-func (l *effectLog) pieceEnded(at time.Duration, o *owner) {
+func (l *effectLog) pieceEnded(at time.Duration, o *owner, how outcome.State) {
 	e := l.answered.one()
-	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: o.outcome}
-	if o.outcome != outcome.Succeeded {
+	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: how}
+	if how != outcome.Succeeded {
 		e.Cause, e.Origin = o.session.cause, o.session.origin
 	}
 	l.add(e)

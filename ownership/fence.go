@@ -3,11 +3,6 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-)
-
 // lives returns the known lives of an accessor: one, or all where life is zero.
 func (c *core) lives(a Accessor, life Incarnation) []*peer {
 	var out []*peer
@@ -47,11 +42,7 @@ func (c *core) fence(e *evidence) error {
 		}
 	}
 	for _, p := range lives {
-		c.eachClaim(p, reaches, func(o *owner, i int) {
-			if c.offer(o, i, claim.Fence) == fsm.Moved {
-				c.react(o)
-			}
-		})
+		c.eachClaim(p, reaches, c.fenceClaim)
 	}
 	c.strikeOut(a)
 	return nil
@@ -87,10 +78,9 @@ func (p *peer) endVisits(match func(*session) bool) {
 	}
 }
 
-// endName makes later evidence of claim i stale.
+// endName counts a name that the fence is about to end.
 func (c *core) endName(o *owner, i int) {
-	if cl := &o.claims[i]; !cl.fenced {
-		cl.fenced = true
+	if !o.fenced(i) {
 		o.member(i).unfenced--
 	}
 }
@@ -113,11 +103,7 @@ func (c *core) gone(e *evidence) error {
 	}
 	for _, p := range c.lives(e.from.Accessor, e.from.Incarnation) {
 		p.gone = true
-		c.eachClaim(p, func(*session) bool { return true }, func(o *owner, i int) {
-			if o.claims[i].state.Live() && c.offer(o, i, claim.Doubt) == fsm.Moved {
-				c.react(o)
-			}
-		})
+		c.eachClaim(p, func(*session) bool { return true }, c.goneClaim)
 	}
 	return nil
 }

@@ -95,16 +95,16 @@ func (c *core) sessionState(s *session) SessionState {
 
 func (c *core) pieceState(o *owner) PieceState {
 	st := PieceState{
-		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate, Outcome: o.outcome,
-		Invalid: o.invalid, Drained: o.isSettled() && c.fatal == nil, Selected: o.selected,
+		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate(), Outcome: o.outcome(),
+		Invalid: o.invalid(), Drained: o.isSettled() && c.fatal == nil, Selected: o.selected(),
 	}
-	if o.outcome == outcome.Failed || o.outcome == outcome.Cancelled {
+	if st.Outcome == outcome.Failed || st.Outcome == outcome.Cancelled {
 		st.Cause, st.Origin = o.session.cause, o.session.origin
 	}
 	if o.counted {
-		st.Count = int(o.need)
+		st.Count = o.receive.Need()
 	}
-	for i := range o.cohort() {
+	for i := range o.size() {
 		st.Claims = append(st.Claims, c.claimState(o, i))
 	}
 	if o.hasLocal {
@@ -116,12 +116,8 @@ func (c *core) pieceState(o *owner) PieceState {
 
 func (c *core) claimState(o *owner, i int) ClaimState {
 	cl := &o.claims[i]
-	st := ClaimState{
-		Name: o.claimName(c.cfg.Incarnation, i), State: cl.state, Verdict: cl.verdict, Counts: cl.counts(),
-		Fenced: cl.fenced, Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by,
+	return ClaimState{
+		Name: o.claimName(c.cfg.Incarnation, i), State: o.state(i), Verdict: o.verdict(i), Counts: o.counts(i),
+		Fenced: o.fenced(i), Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by, Operation: o.phase(i),
 	}
-	if o.session.side == Send && i < o.size() {
-		st.Operation = cl.phase
-	}
-	return st
 }

@@ -4,13 +4,8 @@
 package ownership
 
 import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 )
-
-var reportEvents = [...]claim.Event{OK: claim.DoneOK, Failed: claim.DoneFailed, InDoubt: claim.Doubt, FailedQuiesced: claim.Settle}
 
 // report is a RESULT of a peer.
 func (c *core) report(e *evidence) error {
@@ -28,13 +23,26 @@ func (c *core) report(e *evidence) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case i == outsider:
+		err = c.hearOutsider(o)
+	case o.member(i).peer.gone:
+		return fail(KindStale, e.claim.what(), "its accessor's incarnation is gone")
+	default:
+		err = c.hear(o, i, e.result)
+	}
+	if err != nil {
+		return c.refusal(err, e.claim.what(), o.said(i, e.result.String()))
+	}
+	return nil
+}
+
+// said tells what came, and how the claim stands, for an error.
+func (o *owner) said(i int, what string) string {
 	if i == outsider {
-		return c.foreign(o, e.claim.Accessor)
+		return ": " + what
 	}
-	if o.claims[i].fenced || o.member(i).peer.gone {
-		return fail(KindStale, e.claim.what(), "its name has ended")
-	}
-	return c.give(o, i, reportEvents[e.result])
+	return ": " + what + ", the claim is " + o.state(i).String()
 }
 
 // ack is a SESSION_QUIESCED of a peer (contract §8).
@@ -60,7 +68,7 @@ func (c *core) ack(e *evidence) error {
 	k, named := s.memberOf(e.from)
 	if !named {
 		for _, o := range s.pieces {
-			c.conflict(o)
+			c.hearOutsider(o)
 		}
 		return fail(KindConflict, what, "acknowledged by "+e.from.String()+", which is in no cohort")
 	}
@@ -90,19 +98,12 @@ func (s *session) memberOf(m Member) (k int, named bool) {
 	return -1, named
 }
 
-// acknowledge offers acked to the member's claims whose gate is not PUBLISHING.
+// acknowledge offers acked to the member's claims that are not fenced.
 func (c *core) acknowledge(s *session, k int) error {
 	for _, o := range s.pieces {
-		for i := range o.cohort() {
-			if cl := &o.claims[i]; int(cl.member) != k || cl.fenced {
-				continue
-			}
-			if o.gate == gate.Publishing {
-				c.counters.Ignored++
-				continue
-			}
-			if c.offer(o, i, claim.Acked) == fsm.Moved {
-				c.react(o)
+		for i := range o.size() {
+			if int(o.claims[i].member) == k && !o.fenced(i) {
+				c.acknowledgeClaim(o, i)
 			}
 		}
 	}

@@ -61,7 +61,7 @@ func (c *core) judge(at time.Duration) {
 			return
 		}
 		s := c.deadlines[0]
-		c.now, c.origin = due, FromTimeout
+		c.now = due
 		if s.outcome == outcome.Active {
 			c.endSession(s, outcome.Fail, CauseTimeout, FromTimeout)
 			c.flush()

@@ -34,10 +34,11 @@ type session struct {
 	closed   bool
 	settled  bool // as of the last flush
 	touched  bool
-	trigger  bool // something in this step starts a drain (contract §6)
-	cancels  bool // send side: it has ended just now and its peers are to be told
-	armed    bool // the request clock has a start
-	draining bool // the drain has a start
+	ending   outcome.Event // how it has ended, until every piece has heard of it
+	trigger  bool          // something in this step starts a drain (contract §6)
+	cancels  bool          // send side: it has ended just now and its peers are to be told
+	armed    bool          // the request clock has a start
+	draining bool          // the drain has a start
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
@@ -89,7 +90,7 @@ func (s *session) failed() bool {
 func (s *session) physical(fatal bool) Physical {
 	all := true
 	for _, o := range s.pieces {
-		if o.invalid || o.count[inDoubt] > 0 {
+		if o.inDoubt() {
 			return PhysicalInDoubt
 		}
 		all = all && o.isSettled() && !fatal
@@ -101,8 +102,15 @@ func (s *session) physical(fatal bool) Physical {
 }
 
 // endSession gives the session its answer, if it has none, and brings it to
-// every piece that is still ACTIVE (contract §5). Later answers are counted.
+// every piece (contract §5). Later answers are counted.
 func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origin) {
+	if c.answer(s, e, cause, origin); s.ending != 0 {
+		c.spread(s)
+	}
+}
+
+// answer gives the session its answer; spread must follow once s.ending is set.
+func (c *core) answer(s *session, e outcome.Event, cause Cause, origin Origin) {
 	if e != outcome.Succeed {
 		s.trigger = true
 	}
@@ -112,29 +120,23 @@ func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origi
 		c.counters.LaterCauses++
 		return
 	}
-	s.outcome = now
+	s.outcome, s.ending = now, e
 	if e != outcome.Succeed {
 		s.cause, s.origin = cause, origin
 		s.cancels = s.side == Send
 	}
-	for _, o := range s.pieces {
-		if o.outcome == outcome.Active {
-			c.endPiece(o, e)
-		}
-		c.abort(o)
-	}
-	c.log.sessionEnded(c.now, s)
 }
 
-// endPiece gives a piece its answer. Cause and origin are the session's: a
-// piece that fails fails its session.
-func (c *core) endPiece(o *owner, e outcome.Event) {
-	o.outcome, _ = answerOf(o.outcome, e)
-	if e == outcome.Succeed {
-		o.session.succeeded++
+// spread brings a session's end to its pieces; one that succeeds has it from them.
+func (c *core) spread(s *session) {
+	how := s.ending
+	s.ending = 0
+	if how != outcome.Succeed {
+		for _, o := range s.pieces {
+			c.endOwner(o, how)
+		}
 	}
-	c.touch(o)
-	c.log.pieceEnded(c.now, o)
+	c.log.sessionEnded(c.now, s)
 }
 
 // succeedIfDone commits the session's success (contract §5).
