@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
 func (n SessionName) validate() error {
@@ -66,14 +67,15 @@ func (c *core) refusesSessions() bool {
 
 func (c *core) addSession(spec SessionSpec, covered bool) {
 	c.admitted++
+	rules, _ := sessionrules.New() // nothing to refuse
 	s := &session{
-		name: spec.Name, order: c.admitted, side: spec.Side, outcome: outcome.Initial,
+		name: spec.Name, order: c.admitted, side: spec.Side, rules: rules,
 		expires: spec.RequestTimeout, grace: spec.Grace,
 	}
 	defaultTo(&s.expires, c.cfg.RequestTimeout)
 	defaultTo(&s.grace, c.cfg.Grace)
 	r := c.request(spec.Name.Request)
-	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, outcome: s.outcome, session: s})
+	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
 	c.counters.Sessions++
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
@@ -83,7 +85,7 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 	}
 	c.answerOlder(spec.Name)
 	if covered {
-		c.endSession(s, outcome.Cancel, CauseCancel, r.tombstone.origin)
+		c.cancelSession(s, r.tombstone.origin)
 	}
 }
 
@@ -107,9 +109,9 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		return nil, c.fatalError(spec.Name.what())
 	case c.refusesPiece(&spec):
 		return nil, fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
-	case s.outcome != outcome.Active:
-		return nil, fail(KindClosed, spec.Name.what(), "its session is "+s.outcome.String())
-	case s.complete:
+	case s.outcome() != outcome.Active:
+		return nil, fail(KindClosed, spec.Name.what(), "its session is "+s.outcome().String())
+	case s.rules.Complete():
 		return nil, fail(KindClosed, spec.Name.what(), "its session is complete")
 	case s.piece(spec.Name.Piece) != nil:
 		return nil, fail(KindReject, spec.Name.what(), "the name is owned")
@@ -125,7 +127,7 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		return nil, fail(KindCapacity, spec.Name.what(), "the table of owners is full")
 	case c.outbox.waiting >= c.cfg.Outbox:
 		return nil, fail(KindCapacity, spec.Name.what(), "the outbox is full")
-	case len(s.members)+len(spec.Cohort)+1 > maxMembers || len(s.pieces) >= maxMembers:
+	case len(s.members)+len(spec.Cohort)+1 > maxMembers:
 		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
 	}
 	return c.addOwner(s, g, &spec)
@@ -185,6 +187,9 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 	if err != nil {
 		return nil, c.refusal(err, spec.Name.what(), "")
 	}
+	if _, err := s.rules.Add(nil); err != nil {
+		return nil, c.refusal(err, s.name.what(), "")
+	}
 	o.session, o.name, o.kind, o.first = s, spec.Name.Piece, spec.Kind, c.sequence+1
 	o.counted, o.hasLocal = spec.Count > 0, spec.Local
 	total := n
@@ -213,8 +218,7 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 	c.sequence += uint64(total)
 	g.hold(o)
 	s.add(o)
-	s.open++
-	c.countUnsettled(s, false)
+	c.unsettledOwners++
 	c.counters.Admitted++
 	c.counters.Owners++
 	c.touch(o)

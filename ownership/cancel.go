@@ -3,7 +3,10 @@
 
 package ownership
 
-import "github.com/kvxfer/kvxfer/gen/outcome"
+import (
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/trigger"
+)
 
 // cancel ends an attempt, whether it was admitted yet or not (contract §7).
 func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
@@ -69,12 +72,12 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
 		m := &s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)]
 		m.flags |= cancelled | owesCancel
-		if s.outcome == outcome.Active {
+		if s.outcome() == outcome.Active {
 			m.flags |= endedSession
 		}
 	}
-	c.endSession(s, outcome.Cancel, CauseCancel, spec.Origin)
-	return CancelResult{s.name, s.outcome, s.cause, s.origin, s.physical(c.fatal != nil)}
+	c.cancelSession(s, spec.Origin)
+	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal != nil)}
 }
 
 // cancelUnknown leaves a tombstone for an attempt newer than any admitted; it
@@ -109,7 +112,7 @@ func (c *core) failSession(name SessionName, reason Cause) error {
 	if reason == "" {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
-	c.endSession(s, outcome.Fail, reason, FromLocal)
+	c.failNow(s, trigger.CauseReason, trigger.OriginLocal, reason)
 	return nil
 }
 
@@ -129,18 +132,9 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 // complete says that no more pieces come (contract §5).
 func (c *core) complete(name SessionName) error {
 	s, err := c.ownedSession(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.outcome != outcome.Active || s.complete:
-		return nil
-	case len(s.pieces) == 0:
-		return fail(KindReject, name.what(), "has no piece")
-	case s.open > 0:
-		return fail(KindReject, name.what(), "has a piece whose gate is OPEN")
 	}
-	s.complete = true
 	c.touchSession(s)
-	c.succeedIfDone(s)
-	return nil
+	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
 }

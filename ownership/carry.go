@@ -43,21 +43,21 @@ func (m *member) count(s claim.State, d int) {
 
 func (c *core) gateMoved(o *owner, e gate.Event, from gate.State) {
 	to, _ := gate.Next(from, e)
-	o.session.countGate(o, from, -1)
-	o.session.countGate(o, to, +1)
+	switch gate.Publishing {
+	case to:
+		o.session.rules.Publish(nil) // seal was asked whether the session allows it
+		o.countPublishing(+1)
+	case from:
+		o.countPublishing(-1)
+	}
 	c.touch(o)
 	c.log.gateMoved(c.now, o.pieceName(), from, to)
 }
 
-// countGate keeps the session's totals: one gate more or less in g.
-func (s *session) countGate(o *owner, g gate.State, d int) {
-	switch g {
-	case gate.Open:
-		s.open += int32(d)
-	case gate.Publishing:
-		for i := range o.size() {
-			o.member(i).publishing += uint16(d)
-		}
+// countPublishing keeps the members' totals: one gate with them more or less.
+func (o *owner) countPublishing(d int) {
+	for i := range o.size() {
+		o.member(i).publishing += uint16(d)
 	}
 }
 
@@ -66,8 +66,7 @@ func (c *core) pieceEnded(o *owner, how outcome.State) {
 	c.touch(o)
 	c.log.pieceEnded(c.now, o, how)
 	if how == outcome.Succeeded {
-		o.session.succeeded++
-		c.succeedIfDone(o.session)
+		c.deciding(o.session).done(o.session.rules.SucceedPiece(c.decided[:0]))
 	}
 }
 
@@ -96,10 +95,6 @@ var origins = [...]Origin{
 
 // sessionFailed: the piece itself has ended already; the others hear of it when
 // the call of this one is through.
-func (c *core) sessionFailed(s *session, why trigger.Cause, who trigger.Origin) {
-	cause := c.reason
-	if why != trigger.CauseReason {
-		cause = causes[why]
-	}
-	c.answer(s, outcome.Fail, cause, origins[who])
+func (c *core) sessionFailed(o *owner, why trigger.Cause, who trigger.Origin) {
+	c.failWith(o.session, why, who, c.reason, c.upset(o))
 }

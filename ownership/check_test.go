@@ -30,7 +30,7 @@ func checkInvariants(t testing.TB, r *Registry) {
 		if err := recountSession(s, doubts); err != nil {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
-		unsettled += int(s.unsettled)
+		unsettled += s.rules.Unsettled()
 		owners += len(s.pieces)
 		if s.place > 0 {
 			timed++
@@ -51,7 +51,7 @@ func checkInvariants(t testing.TB, r *Registry) {
 }
 
 func recountSession(s *session, doubts map[*peer]int) error {
-	var open, succeeded, unsettled int32
+	var open, succeeded, unsettled int
 	members := make([]member, len(s.members))
 	for _, o := range s.pieces {
 		for i := range o.claims {
@@ -84,8 +84,8 @@ func recountSession(s *session, doubts map[*peer]int) error {
 		if o.settled != o.isSettled() || s.piece(o.name) != o || o.region.owners[o.slot] != o {
 			return fmt.Errorf("piece %s: settled %v, or not found", o.name, o.settled)
 		}
-		if s.outcome.Terminal() && o.outcome() == outcome.Active {
-			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome)
+		if s.outcome().Terminal() && o.outcome() == outcome.Active {
+			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome())
 		}
 	}
 	for k := range members {
@@ -94,8 +94,8 @@ func recountSession(s *session, doubts map[*peer]int) error {
 			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, want)
 		}
 	}
-	if open != s.open || succeeded != s.succeeded || unsettled != s.unsettled || s.settled != (s.outcome.Terminal() && unsettled == 0) {
-		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.open, open, s.succeeded, succeeded, s.unsettled, unsettled, s.settled)
+	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces) != s.rules.Owners() || s.settled != (s.outcome().Terminal() && unsettled == 0) {
+		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.rules.Open(), open, s.rules.Succeeded(), succeeded, s.rules.Unsettled(), unsettled, s.settled)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func recountSession(s *session, doubts map[*peer]int) error {
 func (c *core) checkDeadline(s *session) error {
 	has := s.place > 0
 	switch {
-	case s.outcome == outcome.Active:
+	case s.outcome() == outcome.Active:
 		if has != s.armed || has && s.deadline != s.expires {
 			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.armed, has)
 		}
@@ -129,7 +129,7 @@ func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 			}
 			dead := 0
 			for _, s := range p.sessions {
-				if s.closed {
+				if s.rules.Closed() {
 					dead++
 				}
 			}

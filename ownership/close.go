@@ -8,7 +8,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/outcome"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
 // close releases all owners of a session at once (contract §5).
@@ -22,15 +22,27 @@ func (c *core) close(name SessionName) error {
 		return nil
 	case s == nil:
 		return fail(KindStale, name.what(), "is not owned")
-	case c.fatal != nil:
-		return c.fatalError(name.what())
-	case s.outcome == outcome.Active:
-		return &Error{Kind: KindRefused, What: name.what(), Why: "its outcome is ACTIVE", Retained: s.retained(nil)}
-	case s.unsettled > 0:
-		return &Error{Kind: KindRefused, What: name.what(), Why: "is not drained", Retained: s.retained(nil)}
 	}
-	c.release(s)
-	return nil
+	err := c.closeSession(s)
+	if err == nil {
+		return nil
+	}
+	err = c.refusal(err, name.what(), ": its outcome is "+s.outcome().String())
+	if e := err.(*Error); e.Kind == KindRefused {
+		e.Retained = s.retained(nil)
+	}
+	return err
+}
+
+// closeSession asks the session's system, which is nothing without its pieces' release.
+func (c *core) closeSession(s *session) error {
+	out, err := s.rules.Close(c.fatal != nil, c.decided[:0])
+	for _, e := range out {
+		if e.Kind == sessionrules.ReleasePiecesEffect {
+			c.release(s)
+		}
+	}
+	return err
 }
 
 // wasClosed reports whether that attempt was released, as far as it is remembered:
@@ -50,12 +62,11 @@ func (c *core) release(s *session) {
 	for _, o := range s.pieces {
 		c.releaseOwner(o)
 	}
-	s.closed = true
 	c.deadlines.clear(s)
 	c.leave(s)
 	c.counters.Sessions--
 	r := c.requests[s.name.Request]
-	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome, cause: s.cause, origin: s.origin}
+	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome(), cause: s.cause(), origin: s.origin()}
 	if c.passed(s.name.Request) && !r.holds() {
 		delete(c.requests, s.name.Request)
 	}
@@ -70,14 +81,12 @@ func (c *core) stop() error {
 	c.stopped = true
 	sessions := c.sessionsInOrder()
 	for _, s := range sessions {
-		if s.outcome == outcome.Active {
-			c.endSession(s, outcome.Cancel, CauseShutdown, FromLocal)
-		}
+		c.stopSession(s)
 	}
 	c.flush()
 	if c.unsettledOwners == 0 && c.outbox.waiting == 0 {
 		for _, s := range sessions {
-			c.release(s)
+			c.closeSession(s)
 		}
 		return nil
 	}

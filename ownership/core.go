@@ -6,9 +6,9 @@ package ownership
 import (
 	"time"
 
-	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/receive"
 	"github.com/kvxfer/kvxfer/gen/send"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
 // core is the whole state of a registry: bare, without a lock. The decisions
@@ -53,6 +53,7 @@ type core struct {
 	scratch         []*owner         // of together
 	received        []receive.Effect // of the calls of systems that run, one in another
 	sent            []send.Effect
+	decided         []sessionrules.Effect
 }
 
 func (c *core) init(cfg Config) {
@@ -147,9 +148,10 @@ func (c *core) touchSession(s *session) {
 func (c *core) flush() {
 	for _, o := range c.touchedOwners {
 		o.touched = false
-		if now := o.isSettled(); now != o.settled {
-			o.settled = now
-			c.countUnsettled(o.session, now)
+		if !o.settled && o.isSettled() {
+			o.settled = true
+			c.unsettledOwners--
+			o.session.rules.SettlePiece(nil)
 		}
 	}
 	for _, s := range c.touchedSessions {
@@ -165,19 +167,10 @@ func (c *core) flush() {
 	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
 }
 
-func (c *core) countUnsettled(s *session, settled bool) {
-	d := 1
-	if settled {
-		d = -1
-	}
-	s.unsettled += int32(d)
-	c.unsettledOwners += d
-}
-
 // settle brings a session's clock, messages and settled flag up to date.
 func (c *core) settle(s *session) {
 	was := s.settled
-	s.settled = s.outcome.Terminal() && s.unsettled == 0
+	s.settled = s.rules.Settled()
 	c.drain(s, was)
 	switch {
 	case s.settled && !was:
@@ -200,10 +193,4 @@ func (c *core) currentAdmission() Admission {
 		return AdmissionQuarantined
 	}
 	return AdmissionOpen
-}
-
-// answerOf offers an answer to the outcome of a session or piece: the first wins (I3).
-func answerOf(was outcome.State, e outcome.Event) (outcome.State, bool) {
-	now, _ := outcome.Next(was, e)
-	return now, now != was
 }

@@ -175,7 +175,7 @@ func (r receiving) done(out []receive.Effect, err error) error {
 		case receive.EndedEffect:
 			c.pieceEnded(o, e.How)
 		case receive.SessionFailedEffect:
-			c.sessionFailed(o.session, e.Why, e.Who)
+			c.sessionFailed(o, e.Why, e.Who)
 		case receive.InvalidatedEffect:
 			c.invalidated(o)
 		case receive.RepeatedEffect:
@@ -208,7 +208,7 @@ func (r sending) done(out []send.Effect, err error) error {
 		case send.EndedEffect:
 			c.pieceEnded(o, e.How)
 		case send.SessionFailedEffect:
-			c.sessionFailed(o.session, e.Why, e.Who)
+			c.sessionFailed(o, e.Why, e.Who)
 		case send.InvalidatedEffect:
 			c.invalidated(o)
 		case send.RepeatedEffect:
@@ -227,9 +227,7 @@ func (r sending) done(out []send.Effect, err error) error {
 
 // ran brings the end of a session, which the call may have caused, to its other pieces.
 func (c *core) ran(o *owner, err error) error {
-	if s := o.session; s.ending != 0 {
-		c.spread(s)
-	}
+	c.spread(o.session)
 	if err != nil && err.(*fsm.CallError).Kind == fsm.Contradiction {
 		c.counters.Conflicts++
 	}

@@ -77,8 +77,8 @@ func (c *core) snapshot() Snapshot {
 
 func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
-		Name: s.name, Side: s.side, Outcome: s.outcome, Cause: s.cause, Origin: s.origin,
-		Physical: s.physical(c.fatal != nil), Complete: s.complete, Settled: s.settled,
+		Name: s.name, Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
+		Physical: s.physical(c.fatal != nil), Complete: s.rules.Complete(), Settled: s.settled,
 		Armed: s.armed, Draining: s.draining,
 	}
 	if s.armed {
@@ -99,7 +99,7 @@ func (c *core) pieceState(o *owner) PieceState {
 		Invalid: o.invalid(), Drained: o.isSettled() && c.fatal == nil, Selected: o.selected(),
 	}
 	if st.Outcome == outcome.Failed || st.Outcome == outcome.Cancelled {
-		st.Cause, st.Origin = o.session.cause, o.session.origin
+		st.Cause, st.Origin = o.session.cause(), o.session.origin()
 	}
 	if o.counted {
 		st.Count = o.receive.Need()

@@ -3,8 +3,6 @@
 
 package ownership
 
-import "github.com/kvxfer/kvxfer/gen/outcome"
-
 // together finds the pieces of one atomic gate action: a list that is not
 // empty, without repetition, of one session.
 func (c *core) together(names []PieceName) ([]*owner, error) {
@@ -42,8 +40,7 @@ func (c *core) seal(names []PieceName) error {
 	if err != nil {
 		return err
 	}
-	s := owners[0].session
-	closed := s.outcome != outcome.Active || s.complete
+	closed := owners[0].session.takesNothing()
 	return c.allOrNone(owners,
 		func(o *owner) error { return c.maySeal(o, closed) },
 		func(o *owner) error { return c.sealOwner(o, closed) })

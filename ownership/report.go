@@ -3,9 +3,7 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/gen/outcome"
-)
+import sessionrules "github.com/kvxfer/kvxfer/gen/session"
 
 // report is a RESULT of a peer.
 func (c *core) report(e *evidence) error {
@@ -61,27 +59,30 @@ func (c *core) ack(e *evidence) error {
 	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
 		return fail(KindStale, what, e.from.String()+" is gone")
 	}
-	if len(s.pieces) == 0 {
-		c.counters.Ignored++
-		return nil
-	}
 	k, named := s.memberOf(e.from)
-	if !named {
-		for _, o := range s.pieces {
-			c.hearOutsider(o)
-		}
-		return fail(KindConflict, what, "acknowledged by "+e.from.String()+", which is in no cohort")
-	}
+	place := sessionrules.PlaceMember
 	switch {
+	case !named:
+		place = sessionrules.PlaceOutsider
 	case k < 0:
-		return fail(KindStale, what, e.from.String()+" is another incarnation than the cohort's")
-	case s.outcome == outcome.Active:
-		c.counters.Ignored++
-		return nil
+		place = sessionrules.PlaceOtherLife
 	case s.members[k].unfenced == 0:
-		return fail(KindStale, what, "every name of "+e.from.String()+" has ended")
+		place = sessionrules.PlaceEnded
 	}
-	return c.acknowledge(s, k)
+	out, err := s.rules.Acknowledge(place, c.decided[:0])
+	for _, e := range out {
+		switch e.Kind {
+		case sessionrules.OfferAckedEffect:
+			c.acknowledge(s, k)
+		case sessionrules.LatchPiecesEffect:
+			for _, o := range s.pieces {
+				c.hearOutsider(o)
+			}
+		case sessionrules.IgnoredOneEffect:
+			c.counters.Ignored++
+		}
+	}
+	return c.refusal(err, what, ": "+e.from.String())
 }
 
 // memberOf returns the member's index, -1 where the session names only other
@@ -99,7 +100,7 @@ func (s *session) memberOf(m Member) (k int, named bool) {
 }
 
 // acknowledge offers acked to the member's claims that are not fenced.
-func (c *core) acknowledge(s *session, k int) error {
+func (c *core) acknowledge(s *session, k int) {
 	for _, o := range s.pieces {
 		for i := range o.size() {
 			if int(o.claims[i].member) == k && !o.fenced(i) {
@@ -107,5 +108,4 @@ func (c *core) acknowledge(s *session, k int) error {
 			}
 		}
 	}
-	return nil
 }

@@ -83,7 +83,7 @@ func (r *request) mayAdmit(name SessionName, covered bool) error {
 		return fail(KindReject, what, "a later attempt was admitted")
 	}
 	for i := range r.attempts {
-		if s := r.attempts[i].session; s != nil && s.outcome == outcome.Active {
+		if s := r.attempts[i].session; s != nil && s.outcome() == outcome.Active {
 			return fail(KindRefused, what, "attempt "+s.name.String()+" is ACTIVE")
 		}
 	}

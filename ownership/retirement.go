@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
 // arm starts the request clock at the first publication; nothing extends it.
@@ -41,11 +42,11 @@ func (c *core) drain(s *session, was bool) {
 // and under FATAL no grace runs: nothing retires any more.
 func (c *core) schedule(s *session) {
 	switch {
-	case s.closed:
+	case s.rules.Closed():
 		c.deadlines.clear(s)
-	case s.outcome == outcome.Active && s.armed:
+	case s.outcome() == outcome.Active && s.armed:
 		c.deadlines.set(s, s.expires)
-	case s.outcome.Terminal() && !s.settled && s.draining && c.fatal == nil:
+	case s.outcome().Terminal() && !s.settled && s.draining && c.fatal == nil:
 		c.deadlines.set(s, s.graceEnds())
 	default:
 		c.deadlines.clear(s)
@@ -62,8 +63,8 @@ func (c *core) judge(at time.Duration) {
 		}
 		s := c.deadlines[0]
 		c.now = due
-		if s.outcome == outcome.Active {
-			c.endSession(s, outcome.Fail, CauseTimeout, FromTimeout)
+		if s.outcome() == outcome.Active {
+			c.failNow(s, trigger.CauseTimeout, trigger.OriginTimeout, "")
 			c.flush()
 			continue
 		}
@@ -79,7 +80,7 @@ func (c *core) latchFatal(s *session, due, noticed time.Duration) {
 	c.log.add(&FatalLatched{c.log.stamp(due), *c.fatal})
 	draining := make([]*session, 0, len(c.deadlines))
 	for _, s := range c.deadlines {
-		if s.outcome != outcome.Active {
+		if s.outcome() != outcome.Active {
 			draining = append(draining, s)
 		}
 	}

@@ -7,14 +7,17 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
+	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
 // session is all pieces of one attempt of one request on one side (contract §5).
-// Bare: core serialises. There may be a million: its size matters.
+// Its answer, completion and close are the state of a generated system. Bare:
+// core serialises. There may be a million: its size matters.
 type session struct {
-	name  SessionName
-	cause Cause
-	order uint64 // of admission
+	name   SessionName
+	reason Cause  // why it failed, where that is its caller's word
+	order  uint64 // of admission
 
 	grace    time.Duration
 	expires  time.Duration // of the request clock; until it is armed, how long it will run
@@ -22,16 +25,9 @@ type session struct {
 	deadline time.Duration // while place > 0
 	place    int32         // among the deadlines, plus one; 0: no clock runs
 
-	unsettled int32 // pieces
-	open      int32 // gates
-	succeeded int32 // pieces
+	rules sessionrules.System
+	side  Side
 
-	side    Side
-	outcome outcome.State
-	origin  Origin
-
-	complete bool
-	closed   bool
 	settled  bool // as of the last flush
 	touched  bool
 	ending   outcome.Event // how it has ended, until every piece has heard of it
@@ -81,9 +77,25 @@ func (s *session) add(o *owner) {
 // graceEnds returns the deadline of the drain; draining is true.
 func (s *session) graceEnds() time.Duration { return later(s.start, s.grace) }
 
+func (s *session) outcome() outcome.State { return s.rules.Outcome() }
+
+// cause returns why the session FAILED or was CANCELLED.
+func (s *session) cause() Cause {
+	if s.rules.Cause() == trigger.CauseReason {
+		return s.reason
+	}
+	return causes[s.rules.Cause()]
+}
+
+func (s *session) origin() Origin { return origins[s.rules.Origin()] }
+
+// takesNothing reports whether it is terminal or complete: it takes no piece and
+// publishes none.
+func (s *session) takesNothing() bool { return s.outcome() != outcome.Active || s.rules.Complete() }
+
 // failed reports whether the session is FAILED or CANCELLED.
 func (s *session) failed() bool {
-	return s.outcome == outcome.Failed || s.outcome == outcome.Cancelled
+	return s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled
 }
 
 // physical answers whether the session's memory may be reused (contract §7).
@@ -99,49 +111,4 @@ func (s *session) physical(fatal bool) Physical {
 		return PhysicalRetired
 	}
 	return PhysicalDraining
-}
-
-// endSession gives the session its answer, if it has none, and brings it to
-// every piece (contract §5). Later answers are counted.
-func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origin) {
-	if c.answer(s, e, cause, origin); s.ending != 0 {
-		c.spread(s)
-	}
-}
-
-// answer gives the session its answer; spread must follow once s.ending is set.
-func (c *core) answer(s *session, e outcome.Event, cause Cause, origin Origin) {
-	if e != outcome.Succeed {
-		s.trigger = true
-	}
-	c.touchSession(s)
-	now, moved := answerOf(s.outcome, e)
-	if !moved {
-		c.counters.LaterCauses++
-		return
-	}
-	s.outcome, s.ending = now, e
-	if e != outcome.Succeed {
-		s.cause, s.origin = cause, origin
-		s.cancels = s.side == Send
-	}
-}
-
-// spread brings a session's end to its pieces; one that succeeds has it from them.
-func (c *core) spread(s *session) {
-	how := s.ending
-	s.ending = 0
-	if how != outcome.Succeed {
-		for _, o := range s.pieces {
-			c.endOwner(o, how)
-		}
-	}
-	c.log.sessionEnded(c.now, s)
-}
-
-// succeedIfDone commits the session's success (contract §5).
-func (c *core) succeedIfDone(s *session) {
-	if s.outcome == outcome.Active && s.complete && int(s.succeeded) == len(s.pieces) {
-		c.endSession(s, outcome.Succeed, "", NoOrigin)
-	}
 }

@@ -181,7 +181,7 @@ func (c *core) requested(name SessionName, from Member) error {
 
 func (c *core) requestedOwned(s *session, from Member) {
 	m := &s.members[c.join(s, from.Accessor, from.Incarnation)]
-	if s.outcome == outcome.Active {
+	if s.outcome() == outcome.Active {
 		m.flags |= requested
 		return
 	}

@@ -14,8 +14,11 @@ import (
 	"testing"
 )
 
-// receiveRules is the generated system of a piece that receives.
-const receiveRules = "../gen/receive/receive.gen.go"
+// Generated systems: of a piece that receives, and of a session.
+const (
+	receiveRules = "../gen/receive/receive.gen.go"
+	sessionRules = "../gen/session/session.gen.go"
+)
 
 // edit replaces a text that a source file has once; names are those in package ownership.
 type edit struct{ file, from, to string }
@@ -23,11 +26,14 @@ type edit struct{ file, from, to string }
 // faults are mistakes that a library could have, one for each invariant of
 // contract section 12 that a single registry can show.
 var faults = map[string][]edit{
-	"I1 a live claim is released": {{"close.go", "case s.unsettled > 0:", "case false:"}},
+	"I1 a live claim is released": {
+		{sessionRules, "	if !s.closed && !s.Settled() {\n", "	if false {\n"},
+		{receiveRules, "	if s.outcome == outcome.Active || !s.Settled() {\n", "	if false {\n"},
+	},
 	"I2 the gate stays open after a cancel": {
 		{receiveRules, "	if s.wouldGate(gate.Cancel) == fsm.Moved {\n", "	if false {\n"},
 	},
-	"I3 a later outcome replaces the first": {{"session.go", "	if !moved {\n", "	if !moved && s.outcome != outcome.Failed {\n"}},
+	"I3 a later outcome replaces the first": {{sessionRules, "	if s.wouldOutcome(how) == fsm.Moved {\n", "	if s.wouldOutcome(how) == fsm.Moved || s.outcome == outcome.Failed {\n"}},
 	"I4 success does not wait for the fan-out": {
 		{receiveRules, "	return s.gate == gate.Sealed && !s.invalid && s.Answered() && (", "	return !s.invalid && s.Answered() && ("},
 	},
@@ -42,7 +48,8 @@ var faults = map[string][]edit{
 	"I7 an invalid owner is released": {{receiveRules, "	return !s.invalid && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
 	"I8 a release runs twice":         {{"carry.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
 	"I9 a session retires under FATAL": {
-		{"close.go", "	case c.fatal != nil:\n		return c.fatalError(name.what())\n	case s.outcome == outcome.Active:", "	case s.outcome == outcome.Active:"},
+		{sessionRules, "	if fatal && !s.closed {\n", "	if false {\n"},
+		{receiveRules, "	if fatal {\n		return out, errRelease2\n", "	if false {\n		return out, errRelease2\n"},
 	},
 	"I10 a trigger moves the deadline":    {{"retirement.go", "	case !s.draining:\n", "	case true:\n"}},
 	"I11 evidence of a fenced name":       {{receiveRules, "	if s.released || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.released {\n		return out, errHear1\n"}},
