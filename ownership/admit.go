@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/retirement"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
@@ -50,8 +51,7 @@ func (c *core) admit(spec SessionSpec) error {
 	case c.outbox.waiting >= c.cfg.Outbox:
 		return fail(KindCapacity, spec.Name.what(), "the outbox is full")
 	}
-	c.addSession(spec, covered)
-	return nil
+	return c.addSession(spec, covered)
 }
 
 func (c *core) refusesSessions() bool {
@@ -65,15 +65,16 @@ func (c *core) refusesSessions() bool {
 	return true
 }
 
-func (c *core) addSession(spec SessionSpec, covered bool) {
-	c.admitted++
+func (c *core) addSession(spec SessionSpec, covered bool) error {
+	defaultTo(&spec.RequestTimeout, c.cfg.RequestTimeout)
+	defaultTo(&spec.Grace, c.cfg.Grace)
 	rules, _ := sessionrules.New() // nothing to refuse
-	s := &session{
-		name: spec.Name, order: c.admitted, side: spec.Side, rules: rules,
-		expires: spec.RequestTimeout, grace: spec.Grace,
+	clock, err := retirement.New(spec.RequestTimeout, spec.Grace)
+	if err != nil {
+		return c.refusal(err, spec.Name.what(), "")
 	}
-	defaultTo(&s.expires, c.cfg.RequestTimeout)
-	defaultTo(&s.grace, c.cfg.Grace)
+	c.admitted++
+	s := &session{name: spec.Name, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
 	r := c.request(spec.Name.Request)
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
 	c.counters.Sessions++
@@ -87,6 +88,7 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 	if covered {
 		c.cancelSession(s, r.tombstone.origin)
 	}
+	return nil
 }
 
 // addPiece takes a piece with its region in, whole or not at all.

@@ -94,8 +94,8 @@ func recountSession(s *session, doubts map[*peer]int) error {
 			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, want)
 		}
 	}
-	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces) != s.rules.Owners() || s.settled != (s.outcome().Terminal() && unsettled == 0) {
-		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.rules.Open(), open, s.rules.Succeeded(), succeeded, s.rules.Unsettled(), unsettled, s.settled)
+	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces) != s.rules.Owners() || s.clock.Settled() != (s.outcome().Terminal() && unsettled == 0) {
+		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.rules.Open(), open, s.rules.Succeeded(), succeeded, s.rules.Unsettled(), unsettled, s.clock.Settled())
 	}
 	return nil
 }
@@ -105,15 +105,15 @@ func (c *core) checkDeadline(s *session) error {
 	has := s.place > 0
 	switch {
 	case s.outcome() == outcome.Active:
-		if has != s.armed || has && s.deadline != s.expires {
-			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.armed, has)
+		if has != s.clock.Armed() || has && s.deadline != s.clock.Expires() {
+			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.clock.Armed(), has)
 		}
-	case s.settled || c.fatal != nil:
+	case s.clock.Settled() || c.fatal != nil:
 		if has {
 			return fmt.Errorf("settled or FATAL, and a clock runs")
 		}
-	case !s.draining || !has || s.deadline != s.graceEnds():
-		return fmt.Errorf("not settled, draining %v, deadline %v", s.draining, has)
+	case !s.clock.Draining() || !has || s.deadline != s.clock.GraceEnds():
+		return fmt.Errorf("not settled, draining %v, deadline %v", s.clock.Draining(), has)
 	}
 	return nil
 }

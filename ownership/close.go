@@ -62,7 +62,8 @@ func (c *core) release(s *session) {
 	for _, o := range s.pieces {
 		c.releaseOwner(o)
 	}
-	c.deadlines.clear(s)
+	s.clock.Close(c.fatal != nil, nil)
+	c.schedule(s)
 	c.leave(s)
 	c.counters.Sessions--
 	r := c.requests[s.name.Request]

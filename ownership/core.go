@@ -167,15 +167,14 @@ func (c *core) flush() {
 	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
 }
 
-// settle brings a session's clock, messages and settled flag up to date.
+// settle brings a session's clock and messages up to date.
 func (c *core) settle(s *session) {
-	was := s.settled
-	s.settled = s.rules.Settled()
-	c.drain(s, was)
-	switch {
-	case s.settled && !was:
+	was := s.clock.Settled()
+	c.tellClock(s)
+	switch is := s.clock.Settled(); {
+	case is && !was:
 		c.log.sessionSettled(c.now, s.name)
-	case was && !s.settled:
+	case was && !is:
 		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
 		c.takeBack(s)
 	}

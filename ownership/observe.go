@@ -78,14 +78,14 @@ func (c *core) snapshot() Snapshot {
 func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
 		Name: s.name, Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
-		Physical: s.physical(c.fatal != nil), Complete: s.rules.Complete(), Settled: s.settled,
-		Armed: s.armed, Draining: s.draining,
+		Physical: s.physical(c.fatal != nil), Complete: s.rules.Complete(), Settled: s.clock.Settled(),
+		Armed: s.clock.Armed(), Draining: s.clock.Draining(),
 	}
-	if s.armed {
-		st.Expires = s.expires
+	if st.Armed {
+		st.Expires = s.clock.Expires()
 	}
-	if s.draining {
-		st.DrainStart, st.Deadline = s.start, s.graceEnds()
+	if st.Draining {
+		st.DrainStart, st.Deadline = s.clock.Start(), s.clock.GraceEnds()
 	}
 	for _, o := range s.pieces {
 		st.Pieces = append(st.Pieces, c.pieceState(o))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/retirement"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 	"github.com/kvxfer/kvxfer/gen/trigger"
 )
@@ -19,22 +20,18 @@ type session struct {
 	reason Cause  // why it failed, where that is its caller's word
 	order  uint64 // of admission
 
-	grace    time.Duration
-	expires  time.Duration // of the request clock; until it is armed, how long it will run
-	start    time.Duration // of the drain, once draining
 	deadline time.Duration // while place > 0
 	place    int32         // among the deadlines, plus one; 0: no clock runs
 
+	clock retirement.System
 	rules sessionrules.System
 	side  Side
 
-	settled  bool // as of the last flush
-	touched  bool
-	ending   outcome.Event // how it has ended, until every piece has heard of it
-	trigger  bool          // something in this step starts a drain (contract §6)
-	cancels  bool          // send side: it has ended just now and its peers are to be told
-	armed    bool          // the request clock has a start
-	draining bool          // the drain has a start
+	touched bool
+	ending  outcome.Event // how it has ended, until every piece has heard of it
+	trigger bool          // something in this step starts a drain (contract §6)
+	expired bool          // its request clock ran out in this step
+	cancels bool          // send side: it has ended just now and its peers are to be told
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
@@ -73,9 +70,6 @@ func (s *session) add(o *owner) {
 		}
 	}
 }
-
-// graceEnds returns the deadline of the drain; draining is true.
-func (s *session) graceEnds() time.Duration { return later(s.start, s.grace) }
 
 func (s *session) outcome() outcome.State { return s.rules.Outcome() }
 

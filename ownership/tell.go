@@ -27,7 +27,7 @@ func (c *core) tell(s *session) {
 
 // tellQuiet queues the SESSION_QUIESCED of a sender's session that is settled.
 func (c *core) tellQuiet(s *session) {
-	if s.side == Send && s.settled {
+	if s.side == Send && s.clock.Settled() {
 		c.tellSettled(s)
 	}
 }

@@ -43,7 +43,7 @@ var faults = map[string][]edit{
 		{receiveRules, "	return s.claims.is(uint8(claim.Unpublished)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()", "	return s.claims.is(uint8(claim.InDoubt)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()"},
 	},
 	"I6 the end of the grace frees a claim": {
-		{"retirement.go", "		c.latchFatal(s, due, at)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.deadlines.clear(s)\n		c.flush()\n"},
+		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
 	},
 	"I7 an invalid owner is released": {{receiveRules, "	return !s.invalid && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
 	"I8 a release runs twice":         {{"carry.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
@@ -51,7 +51,7 @@ var faults = map[string][]edit{
 		{sessionRules, "	if fatal && !s.closed {\n", "	if false {\n"},
 		{receiveRules, "	if fatal {\n		return out, errRelease2\n", "	if false {\n		return out, errRelease2\n"},
 	},
-	"I10 a trigger moves the deadline":    {{"retirement.go", "	case !s.draining:\n", "	case true:\n"}},
+	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.draining && (s.armed || !isSettled) {\n", "	if s.armed || !isSettled {\n"}},
 	"I11 evidence of a fenced name":       {{receiveRules, "	if s.released || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.released {\n		return out, errHear1\n"}},
 	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
 	"I12 a held region is handed out":     {{"region.go", "	if len(g.owners) > 0 {\n		return g.held(\"is owned\")\n	}\n	g.allocation++", "	g.allocation++"}},

@@ -150,18 +150,18 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
-	scope         Scope
 	maxSessions   int32
 	maxOwners     int32
 	maxTombstones int32
-	admission     Admission
-	fatal         bool
-	stopped       bool
 	doubted       int32
-	localDoubted  bool
 	sessions      int32
 	owners        int32
 	tombstones    int32
+	scope         Scope
+	admission     Admission
+	fatal         bool
+	stopped       bool
+	localDoubted  bool
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an

@@ -87,6 +87,10 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
+	claims      lanes3
+	verdicts    lanes2
+	late        uint64
+	fenced      uint64
 	need        uint8
 	hasLocal    bool
 	gate        gate.State
@@ -96,10 +100,6 @@ type System struct {
 	selected    bool
 	local       claim.State
 	localFenced bool
-	claims      lanes3
-	verdicts    lanes2
-	late        uint64
-	fenced      uint64
 	nAccessors  uint8 // members of accessors
 }
 

@@ -97,10 +97,10 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
+	holders    uint16
 	registered bool
 	removed    bool
 	holder     Holder
-	holders    uint16
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an

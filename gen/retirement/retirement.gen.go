@@ -14,6 +14,7 @@
 package retirement
 
 import (
+	"math"
 	"strconv"
 	"time"
 
@@ -58,12 +59,12 @@ type Effect struct {
 type System struct {
 	timeout  time.Duration
 	grace    time.Duration
-	armed    bool
 	expires  time.Duration
+	start    time.Duration
+	armed    bool
 	ended    bool
 	settled  bool
 	draining bool
-	start    time.Duration
 	closed   bool
 }
 
@@ -111,7 +112,7 @@ func (s *System) Closed() bool { return s.closed }
 func (s *System) Waits() bool { return s.armed && !s.ended && !s.closed }
 
 // GraceEnds reports what the spec defines as grace_ends: start + grace.
-func (s *System) GraceEnds() time.Duration { return s.start + s.grace }
+func (s *System) GraceEnds() time.Duration { return later(s.start, s.grace) }
 
 // Drains reports what the spec defines as drains: ended && !settled && draining && !closed.
 func (s *System) Drains() bool { return s.ended && !s.settled && s.draining && !s.closed }
@@ -136,7 +137,7 @@ func (s *System) Arm(at time.Duration, out []Effect) ([]Effect, error) {
 	}
 	if !s.armed {
 		s.armed = true
-		s.expires = at + s.timeout
+		s.expires = later(at, s.timeout)
 	}
 	return out, nil
 }
@@ -238,6 +239,14 @@ func (s *System) doDrain(out []Effect, at time.Duration, isSettled bool) []Effec
 		}
 	}
 	return out
+}
+
+// later is the time d after at, or the last one that there is.
+func later(at, d time.Duration) time.Duration {
+	if d > 0 && at > math.MaxInt64-d {
+		return math.MaxInt64
+	}
+	return at + d
 }
 
 // One static error for each refusal.

@@ -88,6 +88,10 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
+	claims      lanes3
+	verdicts    lanes2
+	phases      lanes3
+	fenced      uint64
 	hasLocal    bool
 	gate        gate.State
 	outcome     outcome.State
@@ -95,10 +99,6 @@ type System struct {
 	released    bool
 	local       claim.State
 	localFenced bool
-	claims      lanes3
-	verdicts    lanes2
-	phases      lanes3
-	fenced      uint64
 	nAccessors  uint8 // members of accessors
 }
 

@@ -95,15 +95,15 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
+	owners    uint16
+	open      uint16
+	succeeded uint16
+	unsettled uint16
 	outcome   outcome.State
 	cause     trigger.Cause
 	origin    trigger.Origin
 	complete  bool
 	closed    bool
-	owners    uint16
-	open      uint16
-	succeeded uint16
-	unsettled uint16
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an
