@@ -6,7 +6,6 @@ package ownership
 import (
 	"slices"
 
-	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/retirement"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
@@ -31,38 +30,24 @@ func (c *core) admit(spec SessionSpec) error {
 		return fail(KindInvalid, spec.Name.what(), spec.Side.String())
 	case spec.RequestTimeout < 0 || spec.Grace < 0:
 		return fail(KindInvalid, spec.Name.what(), "a negative time limit")
-	case c.fatal != nil:
-		return c.fatalError(spec.Name.what())
-	case c.refusesSessions():
-		return fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
-	case c.passed(spec.Name.Request):
-		return fail(KindClosed, spec.Name.what(), "its request is below the watermark")
 	}
 	r := c.requests[spec.Name.Request]
 	covered := r != nil && r.covers(spec.Name.Attempt)
-	if r != nil {
-		if err := r.mayAdmit(spec.Name, covered); err != nil {
+	before := c.admits
+	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),
+		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+	if err == nil {
+		if err := c.addSession(spec, covered); err != nil {
+			c.admits = before
 			return err
 		}
+		return nil
 	}
-	switch {
-	case c.counters.Sessions >= c.cfg.Sessions:
-		return fail(KindCapacity, spec.Name.what(), "the table of sessions is full")
-	case c.outbox.waiting >= c.cfg.Outbox:
-		return fail(KindCapacity, spec.Name.what(), "the outbox is full")
+	detail := ": admission is " + c.currentAdmission().String()
+	if other := r.active(); other != nil {
+		detail = ": attempt " + other.name.String() + " is ACTIVE"
 	}
-	return c.addSession(spec, covered)
-}
-
-func (c *core) refusesSessions() bool {
-	switch c.currentAdmission() {
-	case AdmissionOpen:
-		return false
-	case AdmissionQuarantined:
-		_, local := c.doubted[Local]
-		return local || c.cfg.Quarantine == QuarantineEndpoint
-	}
-	return true
+	return c.refusal(err, spec.Name.what(), detail)
 }
 
 func (c *core) addSession(spec SessionSpec, covered bool) error {
@@ -77,7 +62,6 @@ func (c *core) addSession(spec SessionSpec, covered bool) error {
 	s := &session{name: spec.Name, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
 	r := c.request(spec.Name.Request)
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
-	c.counters.Sessions++
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
@@ -106,33 +90,22 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		}
 	}
 	g := c.regions[spec.Region]
-	switch {
-	case c.fatal != nil:
-		return nil, c.fatalError(spec.Name.what())
-	case c.refusesPiece(&spec):
-		return nil, fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
-	case s.outcome() != outcome.Active:
-		return nil, fail(KindClosed, spec.Name.what(), "its session is "+s.outcome().String())
-	case s.rules.Complete():
-		return nil, fail(KindClosed, spec.Name.what(), "its session is complete")
-	case s.piece(spec.Name.Piece) != nil:
-		return nil, fail(KindReject, spec.Name.what(), "the name is owned")
-	case !g.registered:
-		return nil, fail(KindRefused, spec.Name.what(), "region "+g.id+" is not registered")
+	busy := g.mayHold(s.side)
+	before := c.admits
+	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
+		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+	switch kind := KindOf(c.refusal(err, spec.Name.what(), "")); {
+	case kind == KindRefused:
+		busy.What = spec.Name.what()
+		return nil, busy
+	case err != nil:
+		return nil, c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 	}
-	if err := g.mayHold(s.side); err != nil {
-		err.What = spec.Name.what()
-		return nil, err
+	names, err := c.addOwner(s, g, &spec)
+	if err != nil {
+		c.admits = before
 	}
-	switch {
-	case c.counters.Owners >= c.cfg.Owners:
-		return nil, fail(KindCapacity, spec.Name.what(), "the table of owners is full")
-	case c.outbox.waiting >= c.cfg.Outbox:
-		return nil, fail(KindCapacity, spec.Name.what(), "the outbox is full")
-	case len(s.members)+len(spec.Cohort)+1 > maxMembers:
-		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
-	}
-	return c.addOwner(s, g, &spec)
+	return names, err
 }
 
 func (c *core) validatePiece(spec *PieceSpec, side Side) error {
@@ -169,22 +142,11 @@ func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 	return nil
 }
 
-// refusesPiece judges admission for a piece: with the quarantine scope accessor
-// only those that name a remembered accessor are refused.
-func (c *core) refusesPiece(spec *PieceSpec) bool {
-	if c.refusesSessions() {
-		return true
-	}
-	for _, m := range spec.Cohort {
-		if _, doubted := c.doubted[m.Accessor]; doubted {
-			return true
-		}
-	}
-	return false
-}
-
 func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, error) {
 	n := len(spec.Cohort)
+	if len(s.members)+n+1 > maxMembers {
+		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
+	}
 	o, err := newOwner(s.side, spec)
 	if err != nil {
 		return nil, c.refusal(err, spec.Name.what(), "")
@@ -222,7 +184,6 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 	s.add(o)
 	c.unsettledOwners++
 	c.counters.Admitted++
-	c.counters.Owners++
 	c.touch(o)
 	names := make([]ClaimName, total)
 	for i := range names {

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/trigger"
 )
@@ -21,21 +22,25 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 			name.Attempt = r.newest()
 		}
 	}
-	var a *attempt
-	if r != nil {
-		a = r.find(name.Attempt)
-	}
+	buried := r != nil && r.tombstone != nil
+	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), c.admitting[:0])
 	switch {
-	case a != nil && a.session != nil:
-		return c.cancelOwned(a.session, &spec), nil
-	case a != nil:
-		c.answerCancel(name, &spec, a.side)
-		return CancelResult{name, a.outcome, a.cause, a.origin, PhysicalRetired}, nil
-	case c.passed(name.Request) || r != nil && name.Attempt < r.newest() && !r.covers(name.Attempt):
-		c.answerCancel(name, &spec, 0)
-		return CancelResult{Session: name, Physical: PhysicalRetired}, nil
+	case err != nil:
+		return CancelResult{}, c.refusal(err, name.what(), "")
+	case askedFor(out, admission.CancelOwnedEffect):
+		return c.cancelOwned(c.owned(name), &spec), nil
+	case askedFor(out, admission.BuryEffect):
+		return c.bury(name, &spec), nil
 	}
-	return c.cancelUnknown(name, &spec)
+	result := CancelResult{Session: name, Physical: PhysicalRetired}
+	side := Side(0)
+	if r != nil {
+		if a := r.find(name.Attempt); a != nil {
+			side, result.Outcome, result.Cause, result.Origin = a.side, a.outcome, a.cause, a.origin
+		}
+	}
+	c.answerCancel(name, &spec, side)
+	return result, nil
 }
 
 func (spec *CancelSpec) validate() error {
@@ -77,22 +82,18 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 		}
 	}
 	c.cancelSession(s, spec.Origin)
-	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal != nil)}
+	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}
 }
 
-// cancelUnknown leaves a tombstone for an attempt newer than any admitted; it
-// covers all later ones too, with the first origin.
-func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, error) {
+// bury leaves a tombstone for an attempt newer than any admitted; it covers all
+// later ones too, with the first origin.
+func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	if r := c.requests[name.Request]; r == nil || r.tombstone == nil {
-		if c.counters.Tombstones >= c.cfg.Tombstones {
-			return CancelResult{}, fail(KindCapacity, name.what(), "the table of tombstones is full")
-		}
 		t := &tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}
 		c.request(name.Request).tombstone = t
-		c.counters.Tombstones++
 	}
 	r := c.requests[name.Request]
 	r.tombstone.from = min(r.tombstone.from, name.Attempt)
@@ -100,7 +101,7 @@ func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, 
 		c.answerRequest(k.session, k.from)
 	}
 	c.answerCancel(name, spec, 0)
-	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}, nil
+	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}
 }
 
 // failSession ends a session on the caller's word.

@@ -25,9 +25,7 @@ func (c *core) claimMoved(o *owner, i int, e claim.Event, from claim.State) {
 	case claim.Publish:
 		c.arm(o.session)
 	case claim.Doubt:
-		if c.cfg.Quarantine != QuarantineOff {
-			c.doubted[m.peer.accessor] = struct{}{}
-		}
+		c.doubt(m.peer)
 	}
 }
 
@@ -79,7 +77,6 @@ func (c *core) invalidated(o *owner) {
 func (c *core) giveBack(o *owner) {
 	o.region.release(o)
 	c.counters.Released++
-	c.counters.Owners--
 	c.log.pieceReleased(c.now, o)
 }
 

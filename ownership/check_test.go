@@ -42,9 +42,9 @@ func checkInvariants(t testing.TB, r *Registry) {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
 	}
-	if unsettled != c.unsettledOwners || owners != c.counters.Owners || timed != len(c.deadlines) || len(sessions) != c.counters.Sessions {
+	if unsettled != c.unsettledOwners || owners != c.admits.Owners() || timed != len(c.deadlines) || len(sessions) != c.admits.Sessions() {
 		t.Fatalf("unsettled %d of %d, owners %d of %d, deadlines %d of %d, sessions %d of %d", c.unsettledOwners, unsettled,
-			c.counters.Owners, owners, len(c.deadlines), timed, c.counters.Sessions, len(sessions))
+			c.admits.Owners(), owners, len(c.deadlines), timed, c.admits.Sessions(), len(sessions))
 	}
 	checkPeers(t, c, doubts)
 	checkTables(t, c)
@@ -108,7 +108,7 @@ func (c *core) checkDeadline(s *session) error {
 		if has != s.clock.Armed() || has && s.deadline != s.clock.Expires() {
 			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.clock.Armed(), has)
 		}
-	case s.clock.Settled() || c.fatal != nil:
+	case s.clock.Settled() || c.fatal():
 		if has {
 			return fmt.Errorf("settled or FATAL, and a clock runs")
 		}
@@ -177,8 +177,8 @@ func checkTables(t testing.TB, c *core) {
 			t.Fatalf("outbox of %s has no end", a)
 		}
 	}
-	if tombstones != c.counters.Tombstones || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
-		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.counters.Tombstones, tombstones,
+	if tombstones != c.admits.Tombstones() || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
+		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.admits.Tombstones(), tombstones,
 			c.kept.n, kept, c.outbox.waiting, waiting, len(c.outbox.quiesced), quiesced)
 	}
 }

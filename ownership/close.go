@@ -6,6 +6,7 @@ package ownership
 import (
 	"slices"
 
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
@@ -25,6 +26,10 @@ func (c *core) close(name SessionName) error {
 	}
 	err := c.closeSession(s)
 	if err == nil {
+		for range s.pieces {
+			c.admits.ReleasePiece(c.admitting[:0])
+		}
+		c.admits.CloseSession(c.admitting[:0])
 		return nil
 	}
 	err = c.refusal(err, name.what(), ": its outcome is "+s.outcome().String())
@@ -36,7 +41,7 @@ func (c *core) close(name SessionName) error {
 
 // closeSession asks the session's system, which is nothing without its pieces' release.
 func (c *core) closeSession(s *session) error {
-	out, err := s.rules.Close(c.fatal != nil, c.decided[:0])
+	out, err := s.rules.Close(c.fatal(), c.decided[:0])
 	for _, e := range out {
 		if e.Kind == sessionrules.ReleasePiecesEffect {
 			c.release(s)
@@ -62,10 +67,9 @@ func (c *core) release(s *session) {
 	for _, o := range s.pieces {
 		c.releaseOwner(o)
 	}
-	s.clock.Close(c.fatal != nil, nil)
+	s.clock.Close(c.fatal(), nil)
 	c.schedule(s)
 	c.leave(s)
-	c.counters.Sessions--
 	r := c.requests[s.name.Request]
 	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome(), cause: s.cause(), origin: s.origin()}
 	if c.passed(s.name.Request) && !r.holds() {
@@ -76,22 +80,22 @@ func (c *core) release(s *session) {
 
 // stop shuts the registry down, or says what it must keep (contract §7).
 func (c *core) stop() error {
-	if c.fatal != nil {
-		return c.fatalError("registry")
+	if _, err := c.admits.Stop(c.admitting[:0]); err != nil {
+		return c.refusal(err, "registry", "")
 	}
-	c.stopped = true
 	sessions := c.sessionsInOrder()
 	for _, s := range sessions {
 		c.stopSession(s)
 	}
 	c.flush()
-	if c.unsettledOwners == 0 && c.outbox.waiting == 0 {
+	out, err := c.admits.FinishStop(c.unsettledOwners > 0, c.outbox.waiting > 0, c.admitting[:0])
+	if askedFor(out, admission.ReleaseAllEffect) {
 		for _, s := range sessions {
 			c.closeSession(s)
 		}
 		return nil
 	}
-	e := fail(KindRefused, "registry", "is not drained")
+	e := c.refusal(err, "registry", "").(*Error)
 	for _, s := range sessions {
 		e.Retained = s.retained(e.Retained)
 	}
@@ -101,7 +105,7 @@ func (c *core) stop() error {
 
 // sessionsInOrder returns the owned sessions in the order of admission.
 func (c *core) sessionsInOrder() []*session {
-	list := make([]*session, 0, c.counters.Sessions)
+	list := make([]*session, 0, c.admits.Sessions())
 	for _, r := range c.requests {
 		for i := range r.attempts {
 			if s := r.attempts[i].session; s != nil {

@@ -6,6 +6,7 @@ package ownership
 import (
 	"time"
 
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/receive"
 	"github.com/kvxfer/kvxfer/gen/send"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
@@ -39,8 +40,9 @@ type core struct {
 	sequence  uint64 // of the last claim
 	admitted  uint64 // sessions, orders them
 
-	stopped    bool
-	fatal      *Containment
+	admits     admission.System
+	admitting  []admission.Effect // scratch
+	contained  *Containment       // once FATAL
 	containDue bool
 	containErr error
 	doubted    map[Accessor]struct{} // remembered by the quarantine
@@ -65,7 +67,8 @@ func (c *core) init(cfg Config) {
 	c.doubted = make(map[Accessor]struct{})
 	c.outbox.init()
 	c.kept.init()
-	c.admission = AdmissionOpen
+	c.admits, _ = newAdmission(&cfg) // validated
+	c.admission = c.currentAdmission()
 }
 
 // begin judges what lies before the call.
@@ -96,7 +99,7 @@ func (c *core) takeContainment() *Containment {
 	}
 	c.containDue = false
 	c.counters.Contained++
-	return c.fatal
+	return c.contained
 }
 
 // owned returns the session of that name, nil unless it is owned.
@@ -180,16 +183,4 @@ func (c *core) settle(s *session) {
 	}
 	c.tell(s)
 	c.schedule(s)
-}
-
-func (c *core) currentAdmission() Admission {
-	switch {
-	case c.fatal != nil:
-		return AdmissionFatal
-	case c.stopped:
-		return AdmissionClosed
-	case len(c.doubted) > 0:
-		return AdmissionQuarantined
-	}
-	return AdmissionOpen
 }

@@ -17,20 +17,20 @@ import (
 
 func (c *core) sealOwner(o *owner, closed bool) error {
 	if o.receive != nil {
-		return c.receiving(o).done(o.receive.Seal(c.fatal != nil, closed, c.received))
+		return c.receiving(o).done(o.receive.Seal(c.fatal(), closed, c.received))
 	}
-	return c.sending(o).done(o.send.Seal(c.fatal != nil, closed, c.sent))
+	return c.sending(o).done(o.send.Seal(c.fatal(), closed, c.sent))
 }
 
 // maySeal asks a copy, where several pieces are sealed together or not at all.
 func (c *core) maySeal(o *owner, closed bool) error {
 	if o.receive != nil {
 		rules := *o.receive
-		_, err := rules.Seal(c.fatal != nil, closed, c.received)
+		_, err := rules.Seal(c.fatal(), closed, c.received)
 		return err
 	}
 	rules := *o.send
-	_, err := rules.Seal(c.fatal != nil, closed, c.sent)
+	_, err := rules.Seal(c.fatal(), closed, c.sent)
 	return err
 }
 
@@ -90,9 +90,9 @@ func (c *core) hearOutsider(o *owner) error {
 
 func (c *core) operate(o *owner, i int, status operation.Status) error {
 	if i == outsider {
-		return c.sending(o).done(o.send.Outsider(status, c.fatal != nil, c.sent))
+		return c.sending(o).done(o.send.Outsider(status, c.fatal(), c.sent))
 	}
-	return c.sending(o).done(o.send.Operate(i, status, c.fatal != nil, c.sent))
+	return c.sending(o).done(o.send.Operate(i, status, c.fatal(), c.sent))
 }
 
 func (c *core) localEvent(o *owner, e LocalEvent) error {
@@ -100,7 +100,7 @@ func (c *core) localEvent(o *owner, e LocalEvent) error {
 		run := c.receiving(o)
 		switch e {
 		case LocalStart:
-			return run.done(o.receive.LocalStart(c.fatal != nil, c.received))
+			return run.done(o.receive.LocalStart(c.fatal(), c.received))
 		case LocalDone:
 			return run.done(o.receive.LocalDone(c.received))
 		}
@@ -109,7 +109,7 @@ func (c *core) localEvent(o *owner, e LocalEvent) error {
 	run := c.sending(o)
 	switch e {
 	case LocalStart:
-		return run.done(o.send.LocalStart(c.fatal != nil, c.sent))
+		return run.done(o.send.LocalStart(c.fatal(), c.sent))
 	case LocalDone:
 		return run.done(o.send.LocalDone(c.sent))
 	}
@@ -140,9 +140,9 @@ func (c *core) goneClaim(o *owner, i int) {
 
 func (c *core) releaseOwner(o *owner) error {
 	if o.receive != nil {
-		return c.receiving(o).done(o.receive.Release(c.fatal != nil, c.received))
+		return c.receiving(o).done(o.receive.Release(c.fatal(), c.received))
 	}
-	return c.sending(o).done(o.send.Release(c.fatal != nil, c.sent))
+	return c.sending(o).done(o.send.Release(c.fatal(), c.sent))
 }
 
 // receiving and sending are one call of an owner's system, to carry its effects out.

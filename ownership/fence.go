@@ -85,17 +85,6 @@ func (c *core) endName(o *owner, i int) {
 	}
 }
 
-// strikeOut lifts the quarantine of an accessor, unless one of its claims is
-// still in doubt: the fence did not reach it.
-func (c *core) strikeOut(a Accessor) {
-	for _, p := range c.peers[a] {
-		if p.doubts > 0 {
-			return
-		}
-	}
-	delete(c.doubted, a)
-}
-
 // gone is doubt to the live claims of a life that is known to have ended.
 func (c *core) gone(e *evidence) error {
 	if e.from.Accessor == "" || e.from.Accessor == Local {
@@ -105,17 +94,5 @@ func (c *core) gone(e *evidence) error {
 		p.gone = true
 		c.eachClaim(p, func(*session) bool { return true }, c.goneClaim)
 	}
-	return nil
-}
-
-// reopen lifts the quarantine on an operator's word.
-func (c *core) reopen() error {
-	switch {
-	case c.fatal != nil:
-		return c.fatalError("registry")
-	case c.stopped:
-		return fail(KindClosed, "registry", "was stopped")
-	}
-	clear(c.doubted)
 	return nil
 }

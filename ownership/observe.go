@@ -47,20 +47,25 @@ func (r *Registry) Snapshot() Snapshot {
 func (c *core) count() Counters {
 	n := c.counters
 	n.Retained = c.unsettledOwners
-	if c.fatal != nil {
-		n.Retained = n.Owners
+	if c.fatal() {
+		n.Retained = c.admits.Owners()
 	}
 	n.Outbox, n.Requests = c.outbox.waiting, c.kept.n
+	n.Owners, n.Sessions, n.Tombstones = c.admits.Owners(), c.admits.Sessions(), c.admits.Tombstones()
 	return n
 }
 
 func (c *core) snapshot() Snapshot {
 	s := Snapshot{
-		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal != nil, ContainErr: c.containErr, Counters: c.count(),
-		Doubted: slices.Sorted(maps.Keys(c.doubted)),
+		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal(), ContainErr: c.containErr, Counters: c.count(),
+		Doubted: slices.Collect(maps.Keys(c.doubted)),
 	}
-	if c.fatal != nil {
-		f := *c.fatal
+	if c.admits.LocalDoubted() {
+		s.Doubted = append(s.Doubted, Local)
+	}
+	slices.Sort(s.Doubted)
+	if c.fatal() {
+		f := *c.contained
 		f.Retained = slices.Clone(f.Retained)
 		s.Containment = &f
 	}
@@ -78,7 +83,7 @@ func (c *core) snapshot() Snapshot {
 func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
 		Name: s.name, Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
-		Physical: s.physical(c.fatal != nil), Complete: s.rules.Complete(), Settled: s.clock.Settled(),
+		Physical: s.physical(c.fatal()), Complete: s.rules.Complete(), Settled: s.clock.Settled(),
 		Armed: s.clock.Armed(), Draining: s.clock.Draining(),
 	}
 	if st.Armed {
@@ -96,7 +101,7 @@ func (c *core) sessionState(s *session) SessionState {
 func (c *core) pieceState(o *owner) PieceState {
 	st := PieceState{
 		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate(), Outcome: o.outcome(),
-		Invalid: o.invalid(), Drained: o.isSettled() && c.fatal == nil, Selected: o.selected(),
+		Invalid: o.invalid(), Drained: o.isSettled() && !c.fatal(), Selected: o.selected(),
 	}
 	if st.Outcome == outcome.Failed || st.Outcome == outcome.Cancelled {
 		st.Cause, st.Origin = o.session.cause(), o.session.origin()

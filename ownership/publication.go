@@ -101,5 +101,5 @@ func (c *core) failSend(name PieceName, published []Accessor) error {
 }
 
 func (c *core) fatalError(what string) *Error {
-	return fail(KindFatal, what, "the registry is FATAL since session "+c.fatal.Session.String()+" was not settled at its deadline")
+	return fail(KindFatal, what, "the registry is FATAL since session "+c.contained.Session.String()+" was not settled at its deadline")
 }

@@ -6,6 +6,7 @@ package ownership
 import (
 	"time"
 
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
@@ -29,7 +30,7 @@ func (c *core) schedule(s *session) {
 	switch {
 	case s.clock.Waits():
 		c.deadlines.set(s, s.clock.Expires())
-	case s.clock.Drains() && c.fatal == nil:
+	case s.clock.Drains() && !c.fatal():
 		c.deadlines.set(s, s.clock.GraceEnds())
 	default:
 		c.deadlines.clear(s)
@@ -52,7 +53,7 @@ func (c *core) judge(at time.Duration) {
 			c.flush()
 			continue
 		}
-		if _, err := s.clock.Exceed(due, c.fatal != nil, nil); err == nil {
+		if _, err := s.clock.Exceed(due, c.fatal(), nil); err == nil {
 			c.latchFatal(s, due, at)
 		}
 		c.schedule(s)
@@ -62,9 +63,13 @@ func (c *core) judge(at time.Duration) {
 // latchFatal closes the registry for good: a grace deadline has passed and the
 // memory is not proven free. The request clocks of other sessions still run.
 func (c *core) latchFatal(s *session, due, noticed time.Duration) {
-	c.fatal = &Containment{Session: s.name, Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
-	c.containDue = true
-	c.log.add(&FatalLatched{c.log.stamp(due), *c.fatal})
+	out, err := c.admits.Latch(c.admitting[:0])
+	if err != nil {
+		return
+	}
+	c.contained = &Containment{Session: s.name, Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
+	c.containDue = askedFor(out, admission.ContainEffect)
+	c.log.add(&FatalLatched{c.log.stamp(due), *c.contained})
 	draining := make([]*session, 0, len(c.deadlines))
 	for _, s := range c.deadlines {
 		if s.clock.Drains() {
