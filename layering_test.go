@@ -48,7 +48,7 @@ var layers = map[string]layer{
 	"fsm/load":      {ours: []string{"fsm", "fsm/expr"}, third: []string{"go.yaml.in/yaml/v3"}},
 	"fsm/check":     {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/codegen":   {ours: []string{"fsm", "fsm/expr", "fsm/load"}, third: []string{"github.com/dave/jennifer"}},
-	"fsm/draw":      {ours: []string{"fsm", "fsm/load"}},
+	"fsm/draw":      {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/export":    {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/lint":      {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/format":    {ours: []string{"fsm", "fsm/expr", "fsm/load"}, third: []string{"go.yaml.in/yaml/v3"}},

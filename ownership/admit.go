@@ -6,11 +6,8 @@ package ownership
 import (
 	"slices"
 
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/operation"
-	"github.com/kvxfer/kvxfer/gen/outcome"
-	"github.com/kvxfer/kvxfer/gen/verdict"
+	"github.com/kvxfer/kvxfer/gen/retirement"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
 func (n SessionName) validate() error {
@@ -33,52 +30,38 @@ func (c *core) admit(spec SessionSpec) error {
 		return fail(KindInvalid, spec.Name.what(), spec.Side.String())
 	case spec.RequestTimeout < 0 || spec.Grace < 0:
 		return fail(KindInvalid, spec.Name.what(), "a negative time limit")
-	case c.fatal != nil:
-		return c.fatalError(spec.Name.what())
-	case c.refusesSessions():
-		return fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
-	case c.passed(spec.Name.Request):
-		return fail(KindClosed, spec.Name.what(), "its request is below the watermark")
 	}
 	r := c.requests[spec.Name.Request]
 	covered := r != nil && r.covers(spec.Name.Attempt)
-	if r != nil {
-		if err := r.mayAdmit(spec.Name, covered); err != nil {
+	before := c.admits
+	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),
+		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+	if err == nil {
+		if err := c.addSession(spec, covered); err != nil {
+			c.admits = before
 			return err
 		}
+		return nil
 	}
-	switch {
-	case c.counters.Sessions >= c.cfg.Sessions:
-		return fail(KindCapacity, spec.Name.what(), "the table of sessions is full")
-	case c.outbox.waiting >= c.cfg.Outbox:
-		return fail(KindCapacity, spec.Name.what(), "the outbox is full")
+	detail := ": admission is " + c.currentAdmission().String()
+	if other := r.active(); other != nil {
+		detail = ": attempt " + other.name.String() + " is ACTIVE"
 	}
-	c.addSession(spec, covered)
-	return nil
+	return c.refusal(err, spec.Name.what(), detail)
 }
 
-func (c *core) refusesSessions() bool {
-	switch c.currentAdmission() {
-	case AdmissionOpen:
-		return false
-	case AdmissionQuarantined:
-		_, local := c.doubted[Local]
-		return local || c.cfg.Quarantine == QuarantineEndpoint
+func (c *core) addSession(spec SessionSpec, covered bool) error {
+	defaultTo(&spec.RequestTimeout, c.cfg.RequestTimeout)
+	defaultTo(&spec.Grace, c.cfg.Grace)
+	rules, _ := sessionrules.New() // nothing to refuse
+	clock, err := retirement.New(spec.RequestTimeout, spec.Grace)
+	if err != nil {
+		return c.refusal(err, spec.Name.what(), "")
 	}
-	return true
-}
-
-func (c *core) addSession(spec SessionSpec, covered bool) {
 	c.admitted++
-	s := &session{
-		name: spec.Name, order: c.admitted, side: spec.Side, outcome: outcome.Initial,
-		expires: spec.RequestTimeout, grace: spec.Grace,
-	}
-	defaultTo(&s.expires, c.cfg.RequestTimeout)
-	defaultTo(&s.grace, c.cfg.Grace)
+	s := &session{name: spec.Name, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
 	r := c.request(spec.Name.Request)
-	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, outcome: s.outcome, session: s})
-	c.counters.Sessions++
+	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
@@ -87,8 +70,9 @@ func (c *core) addSession(spec SessionSpec, covered bool) {
 	}
 	c.answerOlder(spec.Name)
 	if covered {
-		c.endSession(s, outcome.Cancel, CauseCancel, r.tombstone.origin)
+		c.cancelSession(s, r.tombstone.origin)
 	}
+	return nil
 }
 
 // addPiece takes a piece with its region in, whole or not at all.
@@ -106,33 +90,22 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		}
 	}
 	g := c.regions[spec.Region]
-	switch {
-	case c.fatal != nil:
-		return nil, c.fatalError(spec.Name.what())
-	case c.refusesPiece(&spec):
-		return nil, fail(KindClosed, spec.Name.what(), "admission is "+c.currentAdmission().String())
-	case s.outcome != outcome.Active:
-		return nil, fail(KindClosed, spec.Name.what(), "its session is "+s.outcome.String())
-	case s.complete:
-		return nil, fail(KindClosed, spec.Name.what(), "its session is complete")
-	case s.piece(spec.Name.Piece) != nil:
-		return nil, fail(KindReject, spec.Name.what(), "the name is owned")
-	case !g.registered:
-		return nil, fail(KindRefused, spec.Name.what(), "region "+g.id+" is not registered")
+	busy := g.mayHold(s.side)
+	before := c.admits
+	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
+		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+	switch kind := KindOf(c.refusal(err, spec.Name.what(), "")); {
+	case kind == KindRefused:
+		busy.What = spec.Name.what()
+		return nil, busy
+	case err != nil:
+		return nil, c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 	}
-	if err := g.mayHold(s.side); err != nil {
-		err.What = spec.Name.what()
-		return nil, err
+	names, err := c.addOwner(s, g, &spec)
+	if err != nil {
+		c.admits = before
 	}
-	switch {
-	case c.counters.Owners >= c.cfg.Owners:
-		return nil, fail(KindCapacity, spec.Name.what(), "the table of owners is full")
-	case c.outbox.waiting >= c.cfg.Outbox:
-		return nil, fail(KindCapacity, spec.Name.what(), "the outbox is full")
-	case len(s.members)+len(spec.Cohort)+1 > maxMembers || len(s.pieces) >= maxMembers:
-		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
-	}
-	return c.addOwner(s, g, &spec), nil
+	return names, err
 }
 
 func (c *core) validatePiece(spec *PieceSpec, side Side) error {
@@ -169,29 +142,20 @@ func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 	return nil
 }
 
-// refusesPiece judges admission for a piece: with the quarantine scope accessor
-// only those that name a remembered accessor are refused.
-func (c *core) refusesPiece(spec *PieceSpec) bool {
-	if c.refusesSessions() {
-		return true
-	}
-	for _, m := range spec.Cohort {
-		if _, doubted := c.doubted[m.Accessor]; doubted {
-			return true
-		}
-	}
-	return false
-}
-
-func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
+func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, error) {
 	n := len(spec.Cohort)
-	o := &owner{
-		session: s, name: spec.Name.Piece, kind: spec.Kind, first: c.sequence + 1,
-		gate: gate.Initial, outcome: outcome.Initial, need: uint8(n), hasLocal: spec.Local,
+	if len(s.members)+n+1 > maxMembers {
+		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
 	}
-	if spec.Count > 0 {
-		o.counted, o.need = true, uint8(spec.Count)
+	o, err := newOwner(s.side, spec)
+	if err != nil {
+		return nil, c.refusal(err, spec.Name.what(), "")
 	}
+	if _, err := s.rules.Add(nil); err != nil {
+		return nil, c.refusal(err, s.name.what(), "")
+	}
+	o.session, o.name, o.kind, o.first = s, spec.Name.Piece, spec.Kind, c.sequence+1
+	o.counted, o.hasLocal = spec.Count > 0, spec.Local
 	total := n
 	if spec.Local {
 		total++
@@ -210,25 +174,20 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) []ClaimName {
 		}
 		k := c.join(s, m.Accessor, m.Incarnation)
 		s.members[k].unfenced++
-		o.claims[i] = claimed{
-			since: c.now, member: uint16(k), state: claim.Initial, verdict: verdict.Initial, phase: operation.PhaseIdle,
-		}
+		o.claims[i] = claimed{since: c.now, member: uint16(k)}
 		if remote != nil && i < n {
 			remote[i] = m.Sequence
 		}
 	}
-	o.count[claim.Initial] = uint8(total)
 	c.sequence += uint64(total)
 	g.hold(o)
 	s.add(o)
-	s.open++
-	c.countUnsettled(s, false)
+	c.unsettledOwners++
 	c.counters.Admitted++
-	c.counters.Owners++
 	c.touch(o)
 	names := make([]ClaimName, total)
 	for i := range names {
 		names[i] = o.claimName(c.cfg.Incarnation, i)
 	}
-	return names
+	return names, nil
 }

@@ -3,33 +3,22 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/verdict"
-)
-
 // apply runs one call that carries evidence, under the evidence's own time.
 func (c *core) apply(e *evidence) (Effects, error) {
 	c.begin(e.at)
 	var err error
 	switch e.kind {
 	case evidenceOperation:
-		c.cause = CauseNotSubmitted
 		err = c.operation(e)
 	case evidenceReport:
-		c.origin = FromPeer
 		err = c.report(e)
 	case evidenceAck:
-		c.origin = FromPeer
 		err = c.ack(e)
 	case evidenceLocal:
 		err = c.local(e)
 	case evidenceFence:
-		c.cause = CauseFenced
 		err = c.fence(e)
 	case evidenceGone:
-		c.origin = FromPeer
 		err = c.gone(e)
 	}
 	return c.end(err)
@@ -75,48 +64,4 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 		return stale("its accessor's incarnation is gone")
 	}
 	return o, outsider, nil
-}
-
-// foreign is evidence from outside of the cohort.
-func (c *core) foreign(o *owner, a Accessor) error {
-	c.conflict(o)
-	return fail(KindConflict, o.pieceName().what(), "evidence of "+string(a)+", which is not in the cohort")
-}
-
-// judged turns what a claim said of an event into the call's answer.
-func (c *core) judged(o *owner, i int, was claim.State, e claim.Event, result fsm.Result) error {
-	switch result {
-	case fsm.Conflict:
-		c.conflict(o)
-		err := claim.Refusal(was, e)
-		if err == nil {
-			err = verdict.Refusal(o.claims[i].verdict, verdictOf(e))
-		}
-		return &Error{Kind: KindConflict, What: "claim " + o.claimName(c.cfg.Incarnation, i).String(), Err: err}
-	case fsm.Rejected:
-		return &Error{Kind: KindReject, What: "claim " + o.claimName(c.cfg.Incarnation, i).String(), Err: claim.Refusal(was, e)}
-	case fsm.Moved:
-		c.react(o)
-	}
-	return nil
-}
-
-// give offers any event to claim i and answers the call.
-func (c *core) give(o *owner, i int, e claim.Event) error {
-	was := o.claims[i].state
-	if v := verdictOf(e); v != 0 {
-		return c.judged(o, i, was, e, c.offerResult(o, i, e, v))
-	}
-	return c.judged(o, i, was, e, c.offer(o, i, e))
-}
-
-// verdictOf returns what a claim's event says about delivery, 0 for nothing.
-func verdictOf(e claim.Event) verdict.Event {
-	switch e {
-	case claim.DoneOK:
-		return verdict.DoneOK
-	case claim.DoneFailed:
-		return verdict.DoneFailed
-	}
-	return 0
 }

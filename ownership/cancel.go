@@ -3,7 +3,11 @@
 
 package ownership
 
-import "github.com/kvxfer/kvxfer/gen/outcome"
+import (
+	"github.com/kvxfer/kvxfer/gen/admission"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/trigger"
+)
 
 // cancel ends an attempt, whether it was admitted yet or not (contract §7).
 func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
@@ -18,21 +22,25 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 			name.Attempt = r.newest()
 		}
 	}
-	var a *attempt
-	if r != nil {
-		a = r.find(name.Attempt)
-	}
+	buried := r != nil && r.tombstone != nil
+	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), c.admitting[:0])
 	switch {
-	case a != nil && a.session != nil:
-		return c.cancelOwned(a.session, &spec), nil
-	case a != nil:
-		c.answerCancel(name, &spec, a.side)
-		return CancelResult{name, a.outcome, a.cause, a.origin, PhysicalRetired}, nil
-	case c.passed(name.Request) || r != nil && name.Attempt < r.newest() && !r.covers(name.Attempt):
-		c.answerCancel(name, &spec, 0)
-		return CancelResult{Session: name, Physical: PhysicalRetired}, nil
+	case err != nil:
+		return CancelResult{}, c.refusal(err, name.what(), "")
+	case askedFor(out, admission.CancelOwnedEffect):
+		return c.cancelOwned(c.owned(name), &spec), nil
+	case askedFor(out, admission.BuryEffect):
+		return c.bury(name, &spec), nil
 	}
-	return c.cancelUnknown(name, &spec)
+	result := CancelResult{Session: name, Physical: PhysicalRetired}
+	side := Side(0)
+	if r != nil {
+		if a := r.find(name.Attempt); a != nil {
+			side, result.Outcome, result.Cause, result.Origin = a.side, a.outcome, a.cause, a.origin
+		}
+	}
+	c.answerCancel(name, &spec, side)
+	return result, nil
 }
 
 func (spec *CancelSpec) validate() error {
@@ -69,27 +77,23 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
 		m := &s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)]
 		m.flags |= cancelled | owesCancel
-		if s.outcome == outcome.Active {
+		if s.outcome() == outcome.Active {
 			m.flags |= endedSession
 		}
 	}
-	c.endSession(s, outcome.Cancel, CauseCancel, spec.Origin)
-	return CancelResult{s.name, s.outcome, s.cause, s.origin, s.physical(c.fatal != nil)}
+	c.cancelSession(s, spec.Origin)
+	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}
 }
 
-// cancelUnknown leaves a tombstone for an attempt newer than any admitted; it
-// covers all later ones too, with the first origin.
-func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, error) {
+// bury leaves a tombstone for an attempt newer than any admitted; it covers all
+// later ones too, with the first origin.
+func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	if r := c.requests[name.Request]; r == nil || r.tombstone == nil {
-		if c.counters.Tombstones >= c.cfg.Tombstones {
-			return CancelResult{}, fail(KindCapacity, name.what(), "the table of tombstones is full")
-		}
 		t := &tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}
 		c.request(name.Request).tombstone = t
-		c.counters.Tombstones++
 	}
 	r := c.requests[name.Request]
 	r.tombstone.from = min(r.tombstone.from, name.Attempt)
@@ -97,7 +101,7 @@ func (c *core) cancelUnknown(name SessionName, spec *CancelSpec) (CancelResult, 
 		c.answerRequest(k.session, k.from)
 	}
 	c.answerCancel(name, spec, 0)
-	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}, nil
+	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}
 }
 
 // failSession ends a session on the caller's word.
@@ -109,7 +113,7 @@ func (c *core) failSession(name SessionName, reason Cause) error {
 	if reason == "" {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
-	c.endSession(s, outcome.Fail, reason, FromLocal)
+	c.failNow(s, trigger.CauseReason, trigger.OriginLocal, reason)
 	return nil
 }
 
@@ -122,25 +126,16 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 	if reason == "" {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
-	c.failOwner(o, reason)
-	return nil
+	c.reason = reason
+	return c.refusal(c.failOwner(o), name.what(), "")
 }
 
 // complete says that no more pieces come (contract §5).
 func (c *core) complete(name SessionName) error {
 	s, err := c.ownedSession(name)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case s.outcome != outcome.Active || s.complete:
-		return nil
-	case len(s.pieces) == 0:
-		return fail(KindReject, name.what(), "has no piece")
-	case s.open > 0:
-		return fail(KindReject, name.what(), "has a piece whose gate is OPEN")
 	}
-	s.complete = true
 	c.touchSession(s)
-	c.succeedIfDone(s)
-	return nil
+	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
 }

@@ -30,7 +30,7 @@ func checkInvariants(t testing.TB, r *Registry) {
 		if err := recountSession(s, doubts); err != nil {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
-		unsettled += int(s.unsettled)
+		unsettled += s.rules.Unsettled()
 		owners += len(s.pieces)
 		if s.place > 0 {
 			timed++
@@ -42,45 +42,40 @@ func checkInvariants(t testing.TB, r *Registry) {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
 	}
-	if unsettled != c.unsettledOwners || owners != c.counters.Owners || timed != len(c.deadlines) || len(sessions) != c.counters.Sessions {
+	if unsettled != c.unsettledOwners || owners != c.admits.Owners() || timed != len(c.deadlines) || len(sessions) != c.admits.Sessions() {
 		t.Fatalf("unsettled %d of %d, owners %d of %d, deadlines %d of %d, sessions %d of %d", c.unsettledOwners, unsettled,
-			c.counters.Owners, owners, len(c.deadlines), timed, c.counters.Sessions, len(sessions))
+			c.admits.Owners(), owners, len(c.deadlines), timed, c.admits.Sessions(), len(sessions))
 	}
 	checkPeers(t, c, doubts)
 	checkTables(t, c)
 }
 
 func recountSession(s *session, doubts map[*peer]int) error {
-	var open, succeeded, unsettled int32
+	var open, succeeded, unsettled int
 	members := make([]member, len(s.members))
 	for _, o := range s.pieces {
-		var count [claimStates]uint8
 		for i := range o.claims {
-			cl := &o.claims[i]
-			count[cl.state]++
+			cl, state := &o.claims[i], o.state(i)
 			m := &members[cl.member]
-			if cl.state.Live() {
+			if state.Live() {
 				m.live++
 			}
-			if cl.state == claim.InDoubt {
+			if state == claim.InDoubt {
 				doubts[s.members[cl.member].peer]++
 			}
-			if !cl.fenced {
+			if !o.fenced(i) {
 				m.unfenced++
-			} else if cl.state.Live() {
+			} else if state.Live() {
 				return fmt.Errorf("claim %d of %s is fenced and live", i, o.name)
 			}
-			if o.gate == gate.Publishing && i < o.size() {
+			if o.gate() == gate.Publishing && i < o.size() {
 				m.publishing++
 			}
 		}
-		if count != o.count {
-			return fmt.Errorf("piece %s counts %v, has %v", o.name, o.count, count)
-		}
-		if o.gate == gate.Open {
+		if o.gate() == gate.Open {
 			open++
 		}
-		if o.outcome == outcome.Succeeded {
+		if o.outcome() == outcome.Succeeded {
 			succeeded++
 		}
 		if !o.isSettled() {
@@ -89,8 +84,8 @@ func recountSession(s *session, doubts map[*peer]int) error {
 		if o.settled != o.isSettled() || s.piece(o.name) != o || o.region.owners[o.slot] != o {
 			return fmt.Errorf("piece %s: settled %v, or not found", o.name, o.settled)
 		}
-		if s.outcome.Terminal() && o.outcome == outcome.Active {
-			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome)
+		if s.outcome().Terminal() && o.outcome() == outcome.Active {
+			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome())
 		}
 	}
 	for k := range members {
@@ -99,8 +94,8 @@ func recountSession(s *session, doubts map[*peer]int) error {
 			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, want)
 		}
 	}
-	if open != s.open || succeeded != s.succeeded || unsettled != s.unsettled || s.settled != (s.outcome.Terminal() && unsettled == 0) {
-		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.open, open, s.succeeded, succeeded, s.unsettled, unsettled, s.settled)
+	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces) != s.rules.Owners() || s.clock.Settled() != (s.outcome().Terminal() && unsettled == 0) {
+		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.rules.Open(), open, s.rules.Succeeded(), succeeded, s.rules.Unsettled(), unsettled, s.clock.Settled())
 	}
 	return nil
 }
@@ -109,16 +104,16 @@ func recountSession(s *session, doubts map[*peer]int) error {
 func (c *core) checkDeadline(s *session) error {
 	has := s.place > 0
 	switch {
-	case s.outcome == outcome.Active:
-		if has != s.armed || has && s.deadline != s.expires {
-			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.armed, has)
+	case s.outcome() == outcome.Active:
+		if has != s.clock.Armed() || has && s.deadline != s.clock.Expires() {
+			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.clock.Armed(), has)
 		}
-	case s.settled || c.fatal != nil:
+	case s.clock.Settled() || c.fatal():
 		if has {
 			return fmt.Errorf("settled or FATAL, and a clock runs")
 		}
-	case !s.draining || !has || s.deadline != s.graceEnds():
-		return fmt.Errorf("not settled, draining %v, deadline %v", s.draining, has)
+	case !s.clock.Draining() || !has || s.deadline != s.clock.GraceEnds():
+		return fmt.Errorf("not settled, draining %v, deadline %v", s.clock.Draining(), has)
 	}
 	return nil
 }
@@ -134,7 +129,7 @@ func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 			}
 			dead := 0
 			for _, s := range p.sessions {
-				if s.closed {
+				if s.rules.Closed() {
 					dead++
 				}
 			}
@@ -182,8 +177,8 @@ func checkTables(t testing.TB, c *core) {
 			t.Fatalf("outbox of %s has no end", a)
 		}
 	}
-	if tombstones != c.counters.Tombstones || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
-		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.counters.Tombstones, tombstones,
+	if tombstones != c.admits.Tombstones() || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
+		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.admits.Tombstones(), tombstones,
 			c.kept.n, kept, c.outbox.waiting, waiting, len(c.outbox.quiesced), quiesced)
 	}
 }

@@ -6,9 +6,10 @@ package ownership
 import (
 	"slices"
 
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/outcome"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
 // close releases all owners of a session at once (contract §5).
@@ -22,15 +23,31 @@ func (c *core) close(name SessionName) error {
 		return nil
 	case s == nil:
 		return fail(KindStale, name.what(), "is not owned")
-	case c.fatal != nil:
-		return c.fatalError(name.what())
-	case s.outcome == outcome.Active:
-		return &Error{Kind: KindRefused, What: name.what(), Why: "its outcome is ACTIVE", Retained: s.retained(nil)}
-	case s.unsettled > 0:
-		return &Error{Kind: KindRefused, What: name.what(), Why: "is not drained", Retained: s.retained(nil)}
 	}
-	c.release(s)
-	return nil
+	err := c.closeSession(s)
+	if err == nil {
+		for range s.pieces {
+			c.admits.ReleasePiece(c.admitting[:0])
+		}
+		c.admits.CloseSession(c.admitting[:0])
+		return nil
+	}
+	err = c.refusal(err, name.what(), ": its outcome is "+s.outcome().String())
+	if e := err.(*Error); e.Kind == KindRefused {
+		e.Retained = s.retained(nil)
+	}
+	return err
+}
+
+// closeSession asks the session's system, which is nothing without its pieces' release.
+func (c *core) closeSession(s *session) error {
+	out, err := s.rules.Close(c.fatal(), c.decided[:0])
+	for _, e := range out {
+		if e.Kind == sessionrules.ReleasePiecesEffect {
+			c.release(s)
+		}
+	}
+	return err
 }
 
 // wasClosed reports whether that attempt was released, as far as it is remembered:
@@ -48,17 +65,13 @@ func (c *core) wasClosed(name SessionName) bool {
 // afterwards nothing of it can be found.
 func (c *core) release(s *session) {
 	for _, o := range s.pieces {
-		o.region.release(o)
-		c.counters.Released++
-		c.counters.Owners--
-		c.log.pieceReleased(c.now, o)
+		c.releaseOwner(o)
 	}
-	s.closed = true
-	c.deadlines.clear(s)
+	s.clock.Close(c.fatal(), nil)
+	c.schedule(s)
 	c.leave(s)
-	c.counters.Sessions--
 	r := c.requests[s.name.Request]
-	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome, cause: s.cause, origin: s.origin}
+	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome(), cause: s.cause(), origin: s.origin()}
 	if c.passed(s.name.Request) && !r.holds() {
 		delete(c.requests, s.name.Request)
 	}
@@ -67,24 +80,22 @@ func (c *core) release(s *session) {
 
 // stop shuts the registry down, or says what it must keep (contract §7).
 func (c *core) stop() error {
-	if c.fatal != nil {
-		return c.fatalError("registry")
+	if _, err := c.admits.Stop(c.admitting[:0]); err != nil {
+		return c.refusal(err, "registry", "")
 	}
-	c.stopped = true
 	sessions := c.sessionsInOrder()
 	for _, s := range sessions {
-		if s.outcome == outcome.Active {
-			c.endSession(s, outcome.Cancel, CauseShutdown, FromLocal)
-		}
+		c.stopSession(s)
 	}
 	c.flush()
-	if c.unsettledOwners == 0 && c.outbox.waiting == 0 {
+	out, err := c.admits.FinishStop(c.unsettledOwners > 0, c.outbox.waiting > 0, c.admitting[:0])
+	if askedFor(out, admission.ReleaseAllEffect) {
 		for _, s := range sessions {
-			c.release(s)
+			c.closeSession(s)
 		}
 		return nil
 	}
-	e := fail(KindRefused, "registry", "is not drained")
+	e := c.refusal(err, "registry", "").(*Error)
 	for _, s := range sessions {
 		e.Retained = s.retained(e.Retained)
 	}
@@ -94,7 +105,7 @@ func (c *core) stop() error {
 
 // sessionsInOrder returns the owned sessions in the order of admission.
 func (c *core) sessionsInOrder() []*session {
-	list := make([]*session, 0, c.counters.Sessions)
+	list := make([]*session, 0, c.admits.Sessions())
 	for _, r := range c.requests {
 		for i := range r.attempts {
 			if s := r.attempts[i].session; s != nil {
@@ -129,17 +140,17 @@ var waitsFor = map[claim.State]string{
 func (o *owner) retained(list []Retained) []Retained {
 	r := Retained{Piece: o.pieceName(), Region: o.region.id}
 	for i := range o.claims {
-		if st := o.claims[i].state; !st.Reusable() {
+		if st := o.state(i); !st.Reusable() {
 			r.Accessor, r.State, r.Why = o.member(i).peer.accessor, st, waitsFor[st]
 			list = append(list, r)
 		}
 	}
 	r.Accessor, r.State = "", 0
-	if o.gate == gate.Publishing {
+	if o.gate() == gate.Publishing {
 		r.Why = "its fan-out has not returned"
 		list = append(list, r)
 	}
-	if o.invalid {
+	if o.invalid() {
 		r.Why = "contradictory evidence made it invalid; it is never released"
 		list = append(list, r)
 	}

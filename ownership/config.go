@@ -87,6 +87,9 @@ func (c *Config) validate() *Error {
 		if *b.field < 0 {
 			return bad(b.name + " is negative")
 		}
+		if *b.field > maxTable {
+			return bad(b.name + " is more than 16777215")
+		}
 		defaultTo(b.field, b.def)
 	}
 	return nil

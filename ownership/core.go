@@ -6,12 +6,15 @@ package ownership
 import (
 	"time"
 
-	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/admission"
+	"github.com/kvxfer/kvxfer/gen/receive"
+	"github.com/kvxfer/kvxfer/gen/send"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
 )
 
-// core is the whole state of a registry and the composition of its machines:
-// bare, without a lock. The decisions are those of the generated packages; what
-// stands in core's files is how contract §4 to §8 puts them together.
+// core is the whole state of a registry: bare, without a lock. The decisions
+// about a piece are those of the generated systems; what stands in core's files
+// finds the piece, asks, and carries out what the answer says.
 //
 // A call is begin, one of the actions, end. An action checks everything before
 // it changes anything; what it changes is noted by touch, and end settles the
@@ -21,8 +24,7 @@ type core struct {
 
 	now    time.Duration // time of the step that runs
 	latest time.Duration // latest time of any call
-	cause  Cause         // what a success that became impossible in this step is put down to
-	origin Origin        // of this step
+	reason Cause         // of a piece that fails on its caller's word
 
 	log       effectLog
 	requests  map[RequestID]*request
@@ -38,8 +40,9 @@ type core struct {
 	sequence  uint64 // of the last claim
 	admitted  uint64 // sessions, orders them
 
-	stopped    bool
-	fatal      *Containment
+	admits     admission.System
+	admitting  []admission.Effect // scratch
+	contained  *Containment       // once FATAL
 	containDue bool
 	containErr error
 	doubted    map[Accessor]struct{} // remembered by the quarantine
@@ -49,7 +52,10 @@ type core struct {
 	unsettledOwners int
 	touchedOwners   []*owner
 	touchedSessions []*session
-	scratch         []*owner // of together
+	scratch         []*owner         // of together
+	received        []receive.Effect // of the calls of systems that run, one in another
+	sent            []send.Effect
+	decided         []sessionrules.Effect
 }
 
 func (c *core) init(cfg Config) {
@@ -61,14 +67,15 @@ func (c *core) init(cfg Config) {
 	c.doubted = make(map[Accessor]struct{})
 	c.outbox.init()
 	c.kept.init()
-	c.admission = AdmissionOpen
+	c.admits, _ = newAdmission(&cfg) // validated
+	c.admission = c.currentAdmission()
 }
 
 // begin judges what lies before the call.
 func (c *core) begin(at time.Duration) {
 	c.latest = max(c.latest, at)
 	c.judge(at)
-	c.now, c.origin, c.cause = at, FromLocal, CauseFailed
+	c.now = at
 }
 
 // end settles the consequences of the call and returns its effects.
@@ -92,7 +99,7 @@ func (c *core) takeContainment() *Containment {
 	}
 	c.containDue = false
 	c.counters.Contained++
-	return c.fatal
+	return c.contained
 }
 
 // owned returns the session of that name, nil unless it is owned.
@@ -144,9 +151,10 @@ func (c *core) touchSession(s *session) {
 func (c *core) flush() {
 	for _, o := range c.touchedOwners {
 		o.touched = false
-		if now := o.isSettled(); now != o.settled {
-			o.settled = now
-			c.countUnsettled(o.session, now)
+		if !o.settled && o.isSettled() {
+			o.settled = true
+			c.unsettledOwners--
+			o.session.rules.SettlePiece(nil)
 		}
 	}
 	for _, s := range c.touchedSessions {
@@ -162,45 +170,17 @@ func (c *core) flush() {
 	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
 }
 
-func (c *core) countUnsettled(s *session, settled bool) {
-	d := 1
-	if settled {
-		d = -1
-	}
-	s.unsettled += int32(d)
-	c.unsettledOwners += d
-}
-
-// settle brings a session's clock, messages and settled flag up to date.
+// settle brings a session's clock and messages up to date.
 func (c *core) settle(s *session) {
-	was := s.settled
-	s.settled = s.outcome.Terminal() && s.unsettled == 0
-	c.drain(s, was)
-	switch {
-	case s.settled && !was:
+	was := s.clock.Settled()
+	c.tellClock(s)
+	switch is := s.clock.Settled(); {
+	case is && !was:
 		c.log.sessionSettled(c.now, s.name)
-	case was && !s.settled:
+	case was && !is:
 		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
 		c.takeBack(s)
 	}
 	c.tell(s)
 	c.schedule(s)
-}
-
-func (c *core) currentAdmission() Admission {
-	switch {
-	case c.fatal != nil:
-		return AdmissionFatal
-	case c.stopped:
-		return AdmissionClosed
-	case len(c.doubted) > 0:
-		return AdmissionQuarantined
-	}
-	return AdmissionOpen
-}
-
-// answerOf offers an answer to the outcome of a session or piece: the first wins (I3).
-func answerOf(was outcome.State, e outcome.Event) (outcome.State, bool) {
-	now, _ := outcome.Next(was, e)
-	return now, now != was
 }

@@ -48,8 +48,8 @@ func (c *core) doubts() (list []Doubt) {
 func (c *core) oldestDoubt(p *peer) time.Duration {
 	oldest := c.latest
 	c.eachClaim(p, func(*session) bool { return true }, func(o *owner, i int) {
-		if cl := &o.claims[i]; cl.state == claim.InDoubt {
-			oldest = min(oldest, cl.since)
+		if o.state(i) == claim.InDoubt {
+			oldest = min(oldest, o.claims[i].since)
 		}
 	})
 	return oldest

@@ -49,15 +49,15 @@ func (l *effectLog) gateMoved(at time.Duration, name PieceName, from, to gate.St
 
 func (l *effectLog) sessionEnded(at time.Duration, s *session) {
 	e := l.ended.one()
-	*e = SessionEnded{l.stamp(at), s.name, s.outcome, s.cause, s.origin}
+	*e = SessionEnded{l.stamp(at), s.name, s.outcome(), s.cause(), s.origin()}
 	l.add(e)
 }
 
-func (l *effectLog) pieceEnded(at time.Duration, o *owner) {
+func (l *effectLog) pieceEnded(at time.Duration, o *owner, how outcome.State) {
 	e := l.answered.one()
-	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: o.outcome}
-	if o.outcome != outcome.Succeeded {
-		e.Cause, e.Origin = o.session.cause, o.session.origin
+	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: how}
+	if how != outcome.Succeeded {
+		e.Cause, e.Origin = o.session.cause(), o.session.origin()
 	}
 	l.add(e)
 }
@@ -70,7 +70,7 @@ func (l *effectLog) sessionSettled(at time.Duration, name SessionName) {
 
 func (l *effectLog) sessionClosed(at time.Duration, s *session) {
 	e := l.closed.one()
-	*e = SessionClosed{l.stamp(at), s.name, s.outcome, s.cause, s.origin}
+	*e = SessionClosed{l.stamp(at), s.name, s.outcome(), s.cause(), s.origin()}
 	l.add(e)
 }
 

@@ -3,11 +3,6 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-)
-
 // lives returns the known lives of an accessor: one, or all where life is zero.
 func (c *core) lives(a Accessor, life Incarnation) []*peer {
 	var out []*peer
@@ -47,11 +42,7 @@ func (c *core) fence(e *evidence) error {
 		}
 	}
 	for _, p := range lives {
-		c.eachClaim(p, reaches, func(o *owner, i int) {
-			if c.offer(o, i, claim.Fence) == fsm.Moved {
-				c.react(o)
-			}
-		})
+		c.eachClaim(p, reaches, c.fenceClaim)
 	}
 	c.strikeOut(a)
 	return nil
@@ -61,7 +52,7 @@ func (c *core) fence(e *evidence) error {
 // admission.
 func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner, i int)) {
 	for _, s := range p.sessions {
-		if s.closed || !match(s) {
+		if s.rules.Closed() || !match(s) {
 			continue
 		}
 		k, _ := s.memberOf(p.member())
@@ -79,7 +70,7 @@ func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner
 // request or cancel is its next life's.
 func (p *peer) endVisits(match func(*session) bool) {
 	for _, s := range p.sessions {
-		if s.closed || !match(s) {
+		if s.rules.Closed() || !match(s) {
 			continue
 		}
 		k, _ := s.memberOf(p.member())
@@ -87,23 +78,11 @@ func (p *peer) endVisits(match func(*session) bool) {
 	}
 }
 
-// endName makes later evidence of claim i stale.
+// endName counts a name that the fence is about to end.
 func (c *core) endName(o *owner, i int) {
-	if cl := &o.claims[i]; !cl.fenced {
-		cl.fenced = true
+	if !o.fenced(i) {
 		o.member(i).unfenced--
 	}
-}
-
-// strikeOut lifts the quarantine of an accessor, unless one of its claims is
-// still in doubt: the fence did not reach it.
-func (c *core) strikeOut(a Accessor) {
-	for _, p := range c.peers[a] {
-		if p.doubts > 0 {
-			return
-		}
-	}
-	delete(c.doubted, a)
 }
 
 // gone is doubt to the live claims of a life that is known to have ended.
@@ -113,23 +92,7 @@ func (c *core) gone(e *evidence) error {
 	}
 	for _, p := range c.lives(e.from.Accessor, e.from.Incarnation) {
 		p.gone = true
-		c.eachClaim(p, func(*session) bool { return true }, func(o *owner, i int) {
-			if o.claims[i].state.Live() && c.offer(o, i, claim.Doubt) == fsm.Moved {
-				c.react(o)
-			}
-		})
+		c.eachClaim(p, func(*session) bool { return true }, c.goneClaim)
 	}
-	return nil
-}
-
-// reopen lifts the quarantine on an operator's word.
-func (c *core) reopen() error {
-	switch {
-	case c.fatal != nil:
-		return c.fatalError("registry")
-	case c.stopped:
-		return fail(KindClosed, "registry", "was stopped")
-	}
-	clear(c.doubted)
 	return nil
 }

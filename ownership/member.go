@@ -87,7 +87,7 @@ func (c *core) leave(s *session) {
 		if 2*p.dead < len(p.sessions) {
 			continue
 		}
-		p.sessions = slices.DeleteFunc(p.sessions, func(s *session) bool { return s.closed })
+		p.sessions = slices.DeleteFunc(p.sessions, func(s *session) bool { return s.rules.Closed() })
 		p.dead = 0
 		if len(p.sessions) == 0 {
 			c.lonely++

@@ -47,20 +47,25 @@ func (r *Registry) Snapshot() Snapshot {
 func (c *core) count() Counters {
 	n := c.counters
 	n.Retained = c.unsettledOwners
-	if c.fatal != nil {
-		n.Retained = n.Owners
+	if c.fatal() {
+		n.Retained = c.admits.Owners()
 	}
 	n.Outbox, n.Requests = c.outbox.waiting, c.kept.n
+	n.Owners, n.Sessions, n.Tombstones = c.admits.Owners(), c.admits.Sessions(), c.admits.Tombstones()
 	return n
 }
 
 func (c *core) snapshot() Snapshot {
 	s := Snapshot{
-		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal != nil, ContainErr: c.containErr, Counters: c.count(),
-		Doubted: slices.Sorted(maps.Keys(c.doubted)),
+		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal(), ContainErr: c.containErr, Counters: c.count(),
+		Doubted: slices.Collect(maps.Keys(c.doubted)),
 	}
-	if c.fatal != nil {
-		f := *c.fatal
+	if c.admits.LocalDoubted() {
+		s.Doubted = append(s.Doubted, Local)
+	}
+	slices.Sort(s.Doubted)
+	if c.fatal() {
+		f := *c.contained
 		f.Retained = slices.Clone(f.Retained)
 		s.Containment = &f
 	}
@@ -77,15 +82,15 @@ func (c *core) snapshot() Snapshot {
 
 func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
-		Name: s.name, Side: s.side, Outcome: s.outcome, Cause: s.cause, Origin: s.origin,
-		Physical: s.physical(c.fatal != nil), Complete: s.complete, Settled: s.settled,
-		Armed: s.armed, Draining: s.draining,
+		Name: s.name, Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
+		Physical: s.physical(c.fatal()), Complete: s.rules.Complete(), Settled: s.clock.Settled(),
+		Armed: s.clock.Armed(), Draining: s.clock.Draining(),
 	}
-	if s.armed {
-		st.Expires = s.expires
+	if st.Armed {
+		st.Expires = s.clock.Expires()
 	}
-	if s.draining {
-		st.DrainStart, st.Deadline = s.start, s.graceEnds()
+	if st.Draining {
+		st.DrainStart, st.Deadline = s.clock.Start(), s.clock.GraceEnds()
 	}
 	for _, o := range s.pieces {
 		st.Pieces = append(st.Pieces, c.pieceState(o))
@@ -95,16 +100,16 @@ func (c *core) sessionState(s *session) SessionState {
 
 func (c *core) pieceState(o *owner) PieceState {
 	st := PieceState{
-		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate, Outcome: o.outcome,
-		Invalid: o.invalid, Drained: o.isSettled() && c.fatal == nil, Selected: o.selected,
+		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate(), Outcome: o.outcome(),
+		Invalid: o.invalid(), Drained: o.isSettled() && !c.fatal(), Selected: o.selected(),
 	}
-	if o.outcome == outcome.Failed || o.outcome == outcome.Cancelled {
-		st.Cause, st.Origin = o.session.cause, o.session.origin
+	if st.Outcome == outcome.Failed || st.Outcome == outcome.Cancelled {
+		st.Cause, st.Origin = o.session.cause(), o.session.origin()
 	}
 	if o.counted {
-		st.Count = int(o.need)
+		st.Count = o.receive.Need()
 	}
-	for i := range o.cohort() {
+	for i := range o.size() {
 		st.Claims = append(st.Claims, c.claimState(o, i))
 	}
 	if o.hasLocal {
@@ -116,12 +121,8 @@ func (c *core) pieceState(o *owner) PieceState {
 
 func (c *core) claimState(o *owner, i int) ClaimState {
 	cl := &o.claims[i]
-	st := ClaimState{
-		Name: o.claimName(c.cfg.Incarnation, i), State: cl.state, Verdict: cl.verdict, Counts: cl.counts(),
-		Fenced: cl.fenced, Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by,
+	return ClaimState{
+		Name: o.claimName(c.cfg.Incarnation, i), State: o.state(i), Verdict: o.verdict(i), Counts: o.counts(i),
+		Fenced: o.fenced(i), Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by, Operation: o.phase(i),
 	}
-	if o.session.side == Send && i < o.size() {
-		st.Operation = cl.phase
-	}
-	return st
 }

@@ -3,14 +3,6 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/operation"
-	"github.com/kvxfer/kvxfer/gen/outcome"
-)
-
 // together finds the pieces of one atomic gate action: a list that is not
 // empty, without repetition, of one session.
 func (c *core) together(names []PieceName) ([]*owner, error) {
@@ -48,33 +40,10 @@ func (c *core) seal(names []PieceName) error {
 	if err != nil {
 		return err
 	}
-	s := owners[0].session
-	switch {
-	case c.fatal != nil:
-		return c.fatalError(names[0].what())
-	case s.outcome != outcome.Active:
-		return fail(KindClosed, s.name.what(), "is "+s.outcome.String())
-	case s.complete:
-		return fail(KindClosed, s.name.what(), "is complete")
-	}
-	for _, o := range owners {
-		if err := o.gateAccepts(gate.Seal); err != nil {
-			return err
-		}
-		if l := o.localClaim(); l != nil && s.side == Send && l.state != claim.Drained {
-			return fail(KindReject, o.pieceName().what(), "its gather is "+l.state.String()+", not DRAINED")
-		}
-	}
-	for _, o := range owners {
-		c.moveGate(o, gate.Seal)
-		for i := range o.cohort() {
-			if o.claims[i].state == claim.Unpublished {
-				c.offer(o, i, claim.Publish)
-			}
-		}
-		c.react(o)
-	}
-	return nil
+	closed := owners[0].session.takesNothing()
+	return c.allOrNone(owners,
+		func(o *owner) error { return c.maySeal(o, closed) },
+		func(o *owner) error { return c.sealOwner(o, closed) })
 }
 
 // finish says that the whole fan-out returned.
@@ -83,16 +52,29 @@ func (c *core) finish(names []PieceName) error {
 	if err != nil {
 		return err
 	}
-	for _, o := range owners {
-		if err := o.gateAccepts(gate.Finish); err != nil {
-			return err
+	return c.allOrNone(owners, c.mayFinish, c.finishOwner)
+}
+
+// allOrNone makes a call to several owners, or to none if one would refuse it.
+func (c *core) allOrNone(owners []*owner, ask, do func(*owner) error) error {
+	if len(owners) > 1 {
+		for _, o := range owners {
+			if err := ask(o); err != nil {
+				return c.refusal(err, o.pieceName().what(), o.stands())
+			}
 		}
 	}
 	for _, o := range owners {
-		c.moveGate(o, gate.Finish)
-		c.react(o)
+		if err := do(o); err != nil {
+			return c.refusal(err, o.pieceName().what(), o.stands())
+		}
 	}
 	return nil
+}
+
+// stands tells how the owner stands, for an error.
+func (o *owner) stands() string {
+	return ": its gate is " + o.gate().String() + ", its outcome " + o.outcome().String()
 }
 
 // failSend says that the fan-out ended early. It skips fenced claims.
@@ -101,65 +83,23 @@ func (c *core) failSend(name PieceName, published []Accessor) error {
 	if err != nil {
 		return err
 	}
-	var exposed [MaxAccessors]bool
+	var exposed uint64
 	for _, a := range published {
 		i := o.find(a)
 		if i < 0 || i >= o.size() {
 			return fail(KindInvalid, name.what(), "published names "+string(a)+", which is not in the cohort")
 		}
-		if exposed[i] {
+		if exposed>>i&1 != 0 {
 			return fail(KindInvalid, name.what(), "published names "+string(a)+" twice")
 		}
-		exposed[i] = true
+		exposed |= 1 << i
 	}
-	for i := range o.cohort() {
-		if exposed[i] || o.gate != gate.Publishing || !o.contradictsUnexposed(i) {
-			continue
-		}
-		c.conflict(o)
-		return fail(KindConflict, "claim "+o.claimName(c.cfg.Incarnation, i).String(), "cannot be told never to have had the address: it gave evidence")
-	}
-	if err := o.gateAccepts(gate.FailSend); err != nil {
-		return err
-	}
-	c.moveGate(o, gate.FailSend)
-	for i := range o.cohort() {
-		if cl := &o.claims[i]; !exposed[i] && !cl.fenced && cl.state == claim.Published {
-			c.offer(o, i, claim.Unexposed)
-		}
-	}
-	c.failOwner(o, CausePublication)
-	c.react(o)
-	return nil
-}
-
-// contradictsUnexposed reports whether claim i gave evidence that it had the address.
-func (o *owner) contradictsUnexposed(i int) bool {
-	cl := &o.claims[i]
-	if cl.fenced {
-		return false
-	}
-	_, result := claim.Next(cl.state, claim.Unexposed)
-	return result == fsm.Conflict || cl.state == claim.Published && cl.phase == operation.PhaseSubmitted
-}
-
-// failOwner fails a piece that has no answer yet, and with it the session.
-func (c *core) failOwner(o *owner, cause Cause) {
-	if o.outcome == outcome.Active {
-		c.endSession(o.session, outcome.Fail, cause, c.origin)
-	} else {
-		c.counters.LaterCauses++
-	}
-}
-
-// gateAccepts returns the refusal of an action by the gate, nil if it accepts it.
-func (o *owner) gateAccepts(e gate.Event) error {
-	if err := gate.Refusal(o.gate, e); err != nil {
-		return &Error{Kind: KindReject, What: o.pieceName().what(), Err: err}
+	if err := c.failSendOwner(o, exposed); err != nil {
+		return c.refusal(err, name.what(), o.stands())
 	}
 	return nil
 }
 
 func (c *core) fatalError(what string) *Error {
-	return fail(KindFatal, what, "the registry is FATAL since session "+c.fatal.Session.String()+" was not settled at its deadline")
+	return fail(KindFatal, what, "the registry is FATAL since session "+c.contained.Session.String()+" was not settled at its deadline")
 }

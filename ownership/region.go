@@ -20,8 +20,12 @@ type region struct {
 	owners       []*owner
 }
 
-// mayHold refuses a region that another owner holds; send owners share.
+// mayHold refuses a region that is not registered, or that another owner holds;
+// send owners share.
 func (g *region) mayHold(side Side) *Error {
+	if !g.registered {
+		return fail(KindRefused, "region "+g.id, "region "+g.id+" is not registered")
+	}
 	if len(g.owners) == 0 || side == Send && g.owners[0].session.side == Send {
 		return nil
 	}
@@ -111,7 +115,7 @@ func (c *core) deregister(id string) error {
 	switch {
 	case err != nil:
 		return err
-	case c.fatal != nil:
+	case c.fatal():
 		return c.fatalError("region " + id)
 	case len(g.owners) > 0:
 		return g.held("is owned")
@@ -128,7 +132,7 @@ func (c *core) removeRegion(id string) error {
 	switch {
 	case err != nil:
 		return err
-	case c.fatal != nil:
+	case c.fatal():
 		return c.fatalError("region " + id)
 	case len(g.owners) > 0:
 		return g.held("is owned")

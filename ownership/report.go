@@ -3,14 +3,7 @@
 
 package ownership
 
-import (
-	"github.com/kvxfer/kvxfer/fsm"
-	"github.com/kvxfer/kvxfer/gen/claim"
-	"github.com/kvxfer/kvxfer/gen/gate"
-	"github.com/kvxfer/kvxfer/gen/outcome"
-)
-
-var reportEvents = [...]claim.Event{OK: claim.DoneOK, Failed: claim.DoneFailed, InDoubt: claim.Doubt, FailedQuiesced: claim.Settle}
+import sessionrules "github.com/kvxfer/kvxfer/gen/session"
 
 // report is a RESULT of a peer.
 func (c *core) report(e *evidence) error {
@@ -28,13 +21,26 @@ func (c *core) report(e *evidence) error {
 	if err != nil {
 		return err
 	}
+	switch {
+	case i == outsider:
+		err = c.hearOutsider(o)
+	case o.member(i).peer.gone:
+		return fail(KindStale, e.claim.what(), "its accessor's incarnation is gone")
+	default:
+		err = c.hear(o, i, e.result)
+	}
+	if err != nil {
+		return c.refusal(err, e.claim.what(), o.said(i, e.result.String()))
+	}
+	return nil
+}
+
+// said tells what came, and how the claim stands, for an error.
+func (o *owner) said(i int, what string) string {
 	if i == outsider {
-		return c.foreign(o, e.claim.Accessor)
+		return ": " + what
 	}
-	if o.claims[i].fenced || o.member(i).peer.gone {
-		return fail(KindStale, e.claim.what(), "its name has ended")
-	}
-	return c.give(o, i, reportEvents[e.result])
+	return ": " + what + ", the claim is " + o.state(i).String()
 }
 
 // ack is a SESSION_QUIESCED of a peer (contract §8).
@@ -53,27 +59,30 @@ func (c *core) ack(e *evidence) error {
 	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
 		return fail(KindStale, what, e.from.String()+" is gone")
 	}
-	if len(s.pieces) == 0 {
-		c.counters.Ignored++
-		return nil
-	}
 	k, named := s.memberOf(e.from)
-	if !named {
-		for _, o := range s.pieces {
-			c.conflict(o)
-		}
-		return fail(KindConflict, what, "acknowledged by "+e.from.String()+", which is in no cohort")
-	}
+	place := sessionrules.PlaceMember
 	switch {
+	case !named:
+		place = sessionrules.PlaceOutsider
 	case k < 0:
-		return fail(KindStale, what, e.from.String()+" is another incarnation than the cohort's")
-	case s.outcome == outcome.Active:
-		c.counters.Ignored++
-		return nil
+		place = sessionrules.PlaceOtherLife
 	case s.members[k].unfenced == 0:
-		return fail(KindStale, what, "every name of "+e.from.String()+" has ended")
+		place = sessionrules.PlaceEnded
 	}
-	return c.acknowledge(s, k)
+	out, err := s.rules.Acknowledge(place, c.decided[:0])
+	for _, e := range out {
+		switch e.Kind {
+		case sessionrules.OfferAckedEffect:
+			c.acknowledge(s, k)
+		case sessionrules.LatchPiecesEffect:
+			for _, o := range s.pieces {
+				c.hearOutsider(o)
+			}
+		case sessionrules.IgnoredOneEffect:
+			c.counters.Ignored++
+		}
+	}
+	return c.refusal(err, what, ": "+e.from.String())
 }
 
 // memberOf returns the member's index, -1 where the session names only other
@@ -90,21 +99,13 @@ func (s *session) memberOf(m Member) (k int, named bool) {
 	return -1, named
 }
 
-// acknowledge offers acked to the member's claims whose gate is not PUBLISHING.
-func (c *core) acknowledge(s *session, k int) error {
+// acknowledge offers acked to the member's claims that are not fenced.
+func (c *core) acknowledge(s *session, k int) {
 	for _, o := range s.pieces {
-		for i := range o.cohort() {
-			if cl := &o.claims[i]; int(cl.member) != k || cl.fenced {
-				continue
-			}
-			if o.gate == gate.Publishing {
-				c.counters.Ignored++
-				continue
-			}
-			if c.offer(o, i, claim.Acked) == fsm.Moved {
-				c.react(o)
+		for i := range o.size() {
+			if int(o.claims[i].member) == k && !o.fenced(i) {
+				c.acknowledgeClaim(o, i)
 			}
 		}
 	}
-	return nil
 }

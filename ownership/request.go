@@ -6,6 +6,7 @@ package ownership
 import (
 	"slices"
 
+	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 )
 
@@ -69,22 +70,14 @@ func (r *request) put(a attempt) {
 	r.attempts = slices.Insert(r.attempts, i, a)
 }
 
-// mayAdmit judges the name of a new session against the earlier attempts.
-func (r *request) mayAdmit(name SessionName, covered bool) error {
-	what := name.what()
-	a := r.find(name.Attempt)
-	switch {
-	case a != nil && a.session != nil:
-		return fail(KindReject, what, "the name is owned")
-	case covered:
-	case a != nil:
-		return fail(KindReject, what, "the name was used and closed")
-	case name.Attempt < r.newest():
-		return fail(KindReject, what, "a later attempt was admitted")
+// active returns an attempt that is ACTIVE, nil if there is none.
+func (r *request) active() *session {
+	if r == nil {
+		return nil
 	}
 	for i := range r.attempts {
-		if s := r.attempts[i].session; s != nil && s.outcome == outcome.Active {
-			return fail(KindRefused, what, "attempt "+s.name.String()+" is ACTIVE")
+		if s := r.attempts[i].session; s != nil && s.outcome() == outcome.Active {
+			return s
 		}
 	}
 	return nil
@@ -131,16 +124,15 @@ func (c *core) endpoint(name string) *endpoint {
 // setWatermark retires what is below: tombstones, and the records of requests
 // that hold nothing. Kept requests for data below it are answered.
 func (c *core) setWatermark(name string, below uint64) error {
-	switch {
-	case name == "":
+	if name == "" {
 		return fail(KindInvalid, "watermark", "its endpoint is empty")
-	case c.fatal != nil:
-		return c.fatalError("watermark of " + name)
 	}
-	e := c.endpoint(name)
-	if below <= e.watermark {
-		return nil
+	e := c.endpoints[name]
+	out, err := c.admits.Watermark(below > 0 && (e == nil || below > e.watermark), c.admitting[:0])
+	if !askedFor(out, admission.RetireBelowEffect) {
+		return c.refusal(err, "watermark of "+name, "")
 	}
+	e = c.endpoint(name)
 	e.watermark = below
 	for len(e.ids) > 0 && e.ids[0] < below {
 		id := RequestID{name, e.ids.pop()}
@@ -162,7 +154,7 @@ func (c *core) dropTombstone(id RequestID) {
 		return
 	}
 	r.tombstone = nil
-	c.counters.Tombstones--
+	c.admits.DropTombstone(c.admitting[:0])
 	if len(r.attempts) == 0 {
 		delete(c.requests, id)
 	}

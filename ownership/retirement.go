@@ -6,47 +6,32 @@ package ownership
 import (
 	"time"
 
-	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/admission"
+	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
 // arm starts the request clock at the first publication; nothing extends it.
-func (c *core) arm(s *session) {
-	if !s.armed {
-		s.armed, s.expires = true, later(c.now, s.expires)
+func (c *core) arm(s *session) { s.clock.Arm(c.now, nil) }
+
+// tellClock says how the session stands after a step; the clock decides whether a
+// drain has started.
+func (c *core) tellClock(s *session) {
+	if s.expired {
+		s.clock.Expire(c.now, s.rules.Settled(), nil) // the session has failed already
+	} else {
+		s.clock.Update(c.now, s.outcome().Terminal(), s.rules.Settled(), s.trigger, nil)
 	}
+	s.trigger, s.expired = false, false
 }
 
-// drain sets the drain start, if something in this step triggers one: the first
-// trigger that finds the session not settled, or makes it so. Nothing moves a
-// deadline that is ahead (I10); a trigger that takes a settled session's proof
-// back after its deadline starts a new one. Before a publication nothing is at
-// risk and no clock runs, unless evidence without one contradicts.
-func (c *core) drain(s *session, was bool) {
-	if !s.trigger {
-		return
-	}
-	s.trigger = false
-	switch {
-	case was && s.settled:
-	case !s.draining:
-		if s.armed || !s.settled {
-			s.draining, s.start = true, c.now
-		}
-	case was && c.now >= s.graceEnds():
-		s.start = c.now
-	}
-}
-
-// schedule keeps the session's earliest deadline. A settled session has none,
-// and under FATAL no grace runs: nothing retires any more.
+// schedule keeps the deadline of the session's clock that runs, if one does: under
+// FATAL no grace runs, as nothing retires any more.
 func (c *core) schedule(s *session) {
 	switch {
-	case s.closed:
-		c.deadlines.clear(s)
-	case s.outcome == outcome.Active && s.armed:
-		c.deadlines.set(s, s.expires)
-	case s.outcome.Terminal() && !s.settled && s.draining && c.fatal == nil:
-		c.deadlines.set(s, s.graceEnds())
+	case s.clock.Waits():
+		c.deadlines.set(s, s.clock.Expires())
+	case s.clock.Drains() && !c.fatal():
+		c.deadlines.set(s, s.clock.GraceEnds())
 	default:
 		c.deadlines.clear(s)
 	}
@@ -61,25 +46,33 @@ func (c *core) judge(at time.Duration) {
 			return
 		}
 		s := c.deadlines[0]
-		c.now, c.origin = due, FromTimeout
-		if s.outcome == outcome.Active {
-			c.endSession(s, outcome.Fail, CauseTimeout, FromTimeout)
+		c.now = due
+		if s.clock.Waits() {
+			s.expired = true
+			c.failNow(s, trigger.CauseTimeout, trigger.OriginTimeout, "")
 			c.flush()
 			continue
 		}
-		c.latchFatal(s, due, at)
+		if _, err := s.clock.Exceed(due, c.fatal(), nil); err == nil {
+			c.latchFatal(s, due, at)
+		}
+		c.schedule(s)
 	}
 }
 
 // latchFatal closes the registry for good: a grace deadline has passed and the
 // memory is not proven free. The request clocks of other sessions still run.
 func (c *core) latchFatal(s *session, due, noticed time.Duration) {
-	c.fatal = &Containment{Session: s.name, Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
-	c.containDue = true
-	c.log.add(&FatalLatched{c.log.stamp(due), *c.fatal})
+	out, err := c.admits.Latch(c.admitting[:0])
+	if err != nil {
+		return
+	}
+	c.contained = &Containment{Session: s.name, Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
+	c.containDue = askedFor(out, admission.ContainEffect)
+	c.log.add(&FatalLatched{c.log.stamp(due), *c.contained})
 	draining := make([]*session, 0, len(c.deadlines))
 	for _, s := range c.deadlines {
-		if s.outcome != outcome.Active {
+		if s.clock.Drains() {
 			draining = append(draining, s)
 		}
 	}

@@ -7,37 +7,31 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/retirement"
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
+	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
 // session is all pieces of one attempt of one request on one side (contract §5).
-// Bare: core serialises. There may be a million: its size matters.
+// Its answer, completion and close are the state of a generated system. Bare:
+// core serialises. There may be a million: its size matters.
 type session struct {
-	name  SessionName
-	cause Cause
-	order uint64 // of admission
+	name   SessionName
+	reason Cause  // why it failed, where that is its caller's word
+	order  uint64 // of admission
 
-	grace    time.Duration
-	expires  time.Duration // of the request clock; until it is armed, how long it will run
-	start    time.Duration // of the drain, once draining
 	deadline time.Duration // while place > 0
 	place    int32         // among the deadlines, plus one; 0: no clock runs
 
-	unsettled int32 // pieces
-	open      int32 // gates
-	succeeded int32 // pieces
+	clock retirement.System
+	rules sessionrules.System
+	side  Side
 
-	side    Side
-	outcome outcome.State
-	origin  Origin
-
-	complete bool
-	closed   bool
-	settled  bool // as of the last flush
-	touched  bool
-	trigger  bool // something in this step starts a drain (contract §6)
-	cancels  bool // send side: it has ended just now and its peers are to be told
-	armed    bool // the request clock has a start
-	draining bool // the drain has a start
+	touched bool
+	ending  outcome.Event // how it has ended, until every piece has heard of it
+	trigger bool          // something in this step starts a drain (contract §6)
+	expired bool          // its request clock ran out in this step
+	cancels bool          // send side: it has ended just now and its peers are to be told
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
@@ -77,19 +71,32 @@ func (s *session) add(o *owner) {
 	}
 }
 
-// graceEnds returns the deadline of the drain; draining is true.
-func (s *session) graceEnds() time.Duration { return later(s.start, s.grace) }
+func (s *session) outcome() outcome.State { return s.rules.Outcome() }
+
+// cause returns why the session FAILED or was CANCELLED.
+func (s *session) cause() Cause {
+	if s.rules.Cause() == trigger.CauseReason {
+		return s.reason
+	}
+	return causes[s.rules.Cause()]
+}
+
+func (s *session) origin() Origin { return origins[s.rules.Origin()] }
+
+// takesNothing reports whether it is terminal or complete: it takes no piece and
+// publishes none.
+func (s *session) takesNothing() bool { return s.outcome() != outcome.Active || s.rules.Complete() }
 
 // failed reports whether the session is FAILED or CANCELLED.
 func (s *session) failed() bool {
-	return s.outcome == outcome.Failed || s.outcome == outcome.Cancelled
+	return s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled
 }
 
 // physical answers whether the session's memory may be reused (contract §7).
 func (s *session) physical(fatal bool) Physical {
 	all := true
 	for _, o := range s.pieces {
-		if o.invalid || o.count[inDoubt] > 0 {
+		if o.inDoubt() {
 			return PhysicalInDoubt
 		}
 		all = all && o.isSettled() && !fatal
@@ -98,48 +105,4 @@ func (s *session) physical(fatal bool) Physical {
 		return PhysicalRetired
 	}
 	return PhysicalDraining
-}
-
-// endSession gives the session its answer, if it has none, and brings it to
-// every piece that is still ACTIVE (contract §5). Later answers are counted.
-func (c *core) endSession(s *session, e outcome.Event, cause Cause, origin Origin) {
-	if e != outcome.Succeed {
-		s.trigger = true
-	}
-	c.touchSession(s)
-	now, moved := answerOf(s.outcome, e)
-	if !moved {
-		c.counters.LaterCauses++
-		return
-	}
-	s.outcome = now
-	if e != outcome.Succeed {
-		s.cause, s.origin = cause, origin
-		s.cancels = s.side == Send
-	}
-	for _, o := range s.pieces {
-		if o.outcome == outcome.Active {
-			c.endPiece(o, e)
-		}
-		c.abort(o)
-	}
-	c.log.sessionEnded(c.now, s)
-}
-
-// endPiece gives a piece its answer. Cause and origin are the session's: a
-// piece that fails fails its session.
-func (c *core) endPiece(o *owner, e outcome.Event) {
-	o.outcome, _ = answerOf(o.outcome, e)
-	if e == outcome.Succeed {
-		o.session.succeeded++
-	}
-	c.touch(o)
-	c.log.pieceEnded(c.now, o)
-}
-
-// succeedIfDone commits the session's success (contract §5).
-func (c *core) succeedIfDone(s *session) {
-	if s.outcome == outcome.Active && s.complete && int(s.succeeded) == len(s.pieces) {
-		c.endSession(s, outcome.Succeed, "", NoOrigin)
-	}
 }

@@ -4,32 +4,14 @@
 package ownership
 
 import (
-	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 )
 
-// reportMove queues the RESULT of a sender's claim that moved (contract §8). A
-// claim that was never sealed gives none, nor does an invalid owner: the
-// silence is a live claim at the peer. Nothing goes out under a fenced name.
-func (c *core) reportMove(o *owner, i int, from, to claim.State) {
-	var e Evidence
-	switch {
-	case o.invalid || o.claims[i].fenced:
-		return
-	case to == claim.InDoubt:
-		e = InDoubt
-	case from == claim.Published && to == claim.Drained:
-		e = OK
-	case from == claim.Published && to == claim.SafeUnpublished:
-		e = Failed
-	case from == claim.InDoubt && o.claims[i].by == claim.Settle:
-		e = FailedQuiesced
-	default:
-		return
-	}
+// result queues the RESULT that a sender's claim gives as it moved (contract §8).
+func (c *core) result(o *owner, i int, says Evidence) {
 	p := o.member(i).peer
 	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, (*o.remote)[i]}
-	c.queue(p.member(), Send, &Result{name, e})
+	c.queue(p.member(), Send, &Result{name, says})
 }
 
 // tell queues the CANCEL_SESSION that a session's end asks for, after each step.
@@ -45,7 +27,7 @@ func (c *core) tell(s *session) {
 
 // tellQuiet queues the SESSION_QUIESCED of a sender's session that is settled.
 func (c *core) tellQuiet(s *session) {
-	if s.side == Send && s.settled {
+	if s.side == Send && s.clock.Settled() {
 		c.tellSettled(s)
 	}
 }
@@ -199,7 +181,7 @@ func (c *core) requested(name SessionName, from Member) error {
 
 func (c *core) requestedOwned(s *session, from Member) {
 	m := &s.members[c.join(s, from.Accessor, from.Incarnation)]
-	if s.outcome == outcome.Active {
+	if s.outcome() == outcome.Active {
 		m.flags |= requested
 		return
 	}

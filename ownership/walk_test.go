@@ -176,7 +176,7 @@ func (w *walker) progress(s SessionState, p PieceState) {
 		w.note(w.reg.Report(w.now, PeerReport{Claim: c, From: c.Accessor, Evidence: e}))
 	default:
 		status := operation.StatusDone
-		if w.reg.core.owned(s.Name).piece(p.Name.Piece).claims[0].phase == operation.PhaseIdle || w.rng.IntN(2) == 0 {
+		if w.reg.core.owned(s.Name).piece(p.Name.Piece).phase(0) == operation.PhaseIdle || w.rng.IntN(2) == 0 {
 			status = operation.StatusSubmitting
 		}
 		if w.rng.IntN(8) == 0 {

@@ -14,40 +14,49 @@ import (
 	"testing"
 )
 
-// edit replaces a text that a source file of package ownership has once.
+// Generated systems: of a piece that receives, and of a session.
+const (
+	receiveRules = "../gen/receive/receive.gen.go"
+	sessionRules = "../gen/session/session.gen.go"
+)
+
+// edit replaces a text that a source file has once; names are those in package ownership.
 type edit struct{ file, from, to string }
 
 // faults are mistakes that a library could have, one for each invariant of
 // contract section 12 that a single registry can show.
 var faults = map[string][]edit{
-	"I1 a live claim is released": {{"close.go", "case s.unsettled > 0:", "case false:"}},
-	"I2 the gate stays open after a cancel": {
-		{"react.go", "		c.moveGate(o, gate.Cancel)\n", "		_ = gate.Cancel\n"},
+	"I1 a live claim is released": {
+		{sessionRules, "	if !s.closed && !s.Settled() {\n", "	if false {\n"},
+		{receiveRules, "	if s.outcome == outcome.Active || !s.Settled() {\n", "	if false {\n"},
 	},
-	"I3 a later outcome replaces the first": {{"session.go", "	if !moved {\n", "	if !moved && s.outcome != outcome.Failed {\n"}},
+	"I2 the gate stays open after a cancel": {
+		{receiveRules, "	if s.wouldGate(gate.Cancel) == fsm.Moved {\n", "	if false {\n"},
+	},
+	"I3 a later outcome replaces the first": {{sessionRules, "	if s.wouldOutcome(how) == fsm.Moved {\n", "	if s.wouldOutcome(how) == fsm.Moved || s.outcome == outcome.Failed {\n"}},
 	"I4 success does not wait for the fan-out": {
-		{"react.go", "	if o.gate != gate.Sealed || o.invalid || !o.answered() {", "	if o.invalid || !o.answered() {"},
+		{receiveRules, "	return s.gate == gate.Sealed && !s.invalid && s.Answered() && (", "	return !s.invalid && s.Answered() && ("},
 	},
 	"I5 a settlement is a delivery": {
-		{"offer.go", "	c.endSession(o.session, outcome.Fail, CauseDoubt, c.origin)\n", ""},
-		{"owner.go", "return cl.state == claim.Drained && cl.verdict == verdict.OK }", "return cl.state == claim.FailedQuiesced || cl.state == claim.Drained && cl.verdict == verdict.OK }"},
-		{"owner.go", "	return cl.delivered() || cl.state == claim.Unpublished", "	return cl.state == claim.InDoubt || cl.delivered() || cl.state == claim.Unpublished"},
+		{receiveRules, "			s.late |= 1 << a\n		}\n		if e == claim.Doubt {\n", "			s.late |= 1 << a\n		}\n		if false {\n"},
+		{receiveRules, "	return s.claims.is(uint8(claim.Drained)) & s.verdicts.is(uint8(verdict.OK))\n", "	return s.late | s.claims.is(uint8(claim.Drained))&s.verdicts.is(uint8(verdict.OK))\n"},
+		{receiveRules, "	return s.claims.is(uint8(claim.Unpublished)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()", "	return s.claims.is(uint8(claim.InDoubt)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()"},
 	},
 	"I6 the end of the grace frees a claim": {
-		{"retirement.go", "	\"github.com/kvxfer/kvxfer/gen/outcome\"\n", "	\"github.com/kvxfer/kvxfer/gen/claim\"\n	\"github.com/kvxfer/kvxfer/gen/outcome\"\n"},
-		{"retirement.go", "		c.latchFatal(s, due, at)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.offer(o, i, claim.Fence)\n			}\n		}\n		c.deadlines.clear(s)\n		c.flush()\n"},
+		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
 	},
-	"I7 an invalid owner is released": {{"owner.go", "	return !o.invalid && o.live() == 0", "	return o.live() == 0"}},
-	"I8 a release runs twice":         {{"close.go", "		c.log.pieceReleased(c.now, o)\n", "		c.log.pieceReleased(c.now, o)\n		c.log.pieceReleased(c.now, o)\n"}},
+	"I7 an invalid owner is released": {{receiveRules, "	return !s.invalid && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
+	"I8 a release runs twice":         {{"carry.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
 	"I9 a session retires under FATAL": {
-		{"close.go", "	case c.fatal != nil:\n		return c.fatalError(name.what())\n	case s.outcome == outcome.Active:", "	case s.outcome == outcome.Active:"},
+		{sessionRules, "	if fatal && !s.closed {\n", "	if false {\n"},
+		{receiveRules, "	if fatal {\n		return out, errRelease2\n", "	if false {\n		return out, errRelease2\n"},
 	},
-	"I10 a trigger moves the deadline":    {{"retirement.go", "	case !s.draining:\n", "	case true:\n"}},
-	"I11 evidence of a fenced name":       {{"report.go", "	if o.claims[i].fenced || o.member(i).peer.gone {", "	if o.member(i).peer.gone {"}},
-	"I11 evidence of a life that is over": {{"report.go", "	if o.claims[i].fenced || o.member(i).peer.gone {", "	if o.claims[i].fenced {"}},
+	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.draining && (s.armed || !isSettled) {\n", "	if s.armed || !isSettled {\n"}},
+	"I11 evidence of a fenced name":       {{receiveRules, "	if s.released || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.released {\n		return out, errHear1\n"}},
+	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
 	"I12 a held region is handed out":     {{"region.go", "	if len(g.owners) > 0 {\n		return g.held(\"is owned\")\n	}\n	g.allocation++", "	g.allocation++"}},
 	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
-	"I16 a region forgets its owner":      {{"close.go", "		o.region.release(o)\n", ""}},
+	"I16 a region forgets its owner":      {{"carry.go", "	o.region.release(o)\n", ""}},
 	"I17 an owner is not counted":         {{"admit.go", "	c.counters.Admitted++\n", ""}},
 }
 
@@ -95,7 +104,7 @@ func writeOverlay(t *testing.T, root string, edits []edit) string {
 	}
 	replace := make(map[string]string)
 	for file, source := range text {
-		path := filepath.Join(dir, file)
+		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
 		if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ var mostCount = regexp.MustCompile(`(?m)^  most: \d+\n`)
 func contractSources(t testing.TB) map[string]*load.Source {
 	t.Helper()
 	out := map[string]*load.Source{}
-	for _, dir := range []string{"../../spec", "testdata/contract"} {
+	for _, dir := range []string{"../../spec"} {
 		names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
 		if err != nil {
 			t.Fatal(err)

@@ -68,6 +68,10 @@ func (g *systemGen) exprPrec(n *expr.Node) (text string, prec int) {
 	case expr.Decide:
 		return g.decide(n), unary
 	}
+	if n.Op == expr.Add && n.Type.Time {
+		g.sums = true
+		return "later(" + g.args(n.Args) + ")", unary
+	}
 	p := precedence[n.Op]
 	return g.operand(n.Args[0], p) + " " + goOps[n.Op] + " " + g.operand(n.Args[1], p+1), p
 }

@@ -5,6 +5,7 @@ package codegen
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/expr"
@@ -85,14 +86,35 @@ func (g *systemGen) state() {
 	g.doc("System is the state of one %s. Make one with New; the zero value is not valid. "+
 		"Copies are independent, and equal states compare equal. A System may be read by many goroutines, or changed by one.", g.sys.Name)
 	g.p("type System struct {")
+	var fields []structField
 	for _, v := range g.visible() {
-		g.p("%s %s", field(v), g.fieldType(v))
+		fields = append(fields, structField{field(v) + " " + g.fieldType(v), alignment(v)})
 	}
 	for _, s := range g.memberSets() {
 		g.sets[s] = true
-		g.p("n%s uint8 // members of %s", load.GoName(s.Name), s.Name)
+		fields = append(fields, structField{fmt.Sprintf("n%s uint8 // members of %s", load.GoName(s.Name), s.Name), 1})
+	}
+	slices.SortStableFunc(fields, func(a, b structField) int { return b.align - a.align }) // no gaps between them
+	for _, f := range fields {
+		g.p("%s", f.text)
 	}
 	g.p("}\n")
+}
+
+type structField struct {
+	text  string
+	align int
+}
+
+// alignment is the size of the words that a variable's field is made of.
+func alignment(v *expr.Var) int {
+	switch {
+	case v.Type.Time, v.Over != nil && (v.Type.Kind == expr.Bool || v.Type.Kind == expr.Enum), v.Type.Kind == expr.Set:
+		return 8
+	case v.Type.Kind == expr.Int:
+		return map[string]int{"uint8": 1, "uint16": 2, "int32": 4}[intType(v.Type)]
+	}
+	return 1
 }
 
 // constructor writes New: the sizes of the sets and the values that the spec leaves open.

@@ -161,7 +161,7 @@ func (g *systemGen) spec(name string) string {
 // what every method has.
 func (g *systemGen) local(l *expr.Local) string {
 	name := load.GoParam(l.Name)
-	taken := []string{"s", "out", "fsm", "bits", "time", "len", "append", "min", "max", "true", "false", "nil", "error", "uint64", "uint8", "int", "bool"}
+	taken := []string{"s", "out", "fsm", "bits", "time", "len", "append", "min", "max", "true", "false", "nil", "error", "uint64", "uint8", "int", "bool", "later", "everyone"}
 	for _, m := range g.sys.Machines {
 		taken = append(taken, m.Name)
 	}

@@ -34,6 +34,11 @@ func (p *printer) entry(indent int, lead string, k, v *yaml.Node) {
 			text = " " + text
 		}
 		p.line(indent, head+text+note)
+	case isLiteral(v) && k.Value != "doc" && k.Value != "why":
+		p.line(indent, head+" |"+note)
+		for _, line := range strings.Split(strings.TrimRight(v.Value, "\n"), "\n") {
+			p.line(inner+2, line)
+		}
 	case v.Kind == yaml.ScalarNode && long(v) && v.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) == 0 && len(strings.Fields(v.Value)) > 1:
 		p.line(indent, head+" >-"+note)
 		p.fold(inner+2, v.Value)
@@ -127,6 +132,13 @@ func (p *printer) fold(indent int, text string) {
 
 func isFlow(n *yaml.Node) bool {
 	return n.Kind != yaml.ScalarNode && (n.Style&yaml.FlowStyle != 0 || len(n.Content) == 0)
+}
+
+// isLiteral reports whether a text keeps its lines: those of statements are for their
+// reader. A first line that is indented by itself would need a mark of its own.
+func isLiteral(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Style&yaml.LiteralStyle != 0 && n.Value != "" &&
+		!strings.ContainsAny(n.Value[:1], " \n\t") && !strings.ContainsAny(n.Value, "\r\u0085\u2028\u2029")
 }
 
 // long reports whether a text was written over several lines, or is too long for one.

@@ -18,6 +18,7 @@ import (
 // file. They print like the loader's mistakes; see [load.Errors.Err].
 func Check(set *load.Set) load.Errors {
 	var found load.Errors
+	used := valuesInSystems(set)
 	for _, sp := range set.Specs {
 		switch sp := sp.(type) {
 		case *load.Machine:
@@ -26,7 +27,7 @@ func Check(set *load.Set) load.Errors {
 			l.exits()
 			l.deadEvents()
 		case *load.Table:
-			l := &tableLint{t: sp, found: &found}
+			l := &tableLint{t: sp, used: used, found: &found}
 			l.unusedAnswers()
 			l.idleInputs()
 		case *load.System:
@@ -118,10 +119,12 @@ func (l *machineLint) deadEvents() {
 
 type tableLint struct {
 	t     *load.Table
+	used  usedValues
 	found *load.Errors
 }
 
-// unusedAnswers finds values of the table's own enums that no rule gives.
+// unusedAnswers finds values of the table's own enums that no rule gives and no
+// system names.
 func (l *tableLint) unusedAnswers() {
 	for k, out := range l.t.Outputs {
 		if out.Enum == nil || out.Enum.Spec != l.t.Name || out.Keep != nil {
@@ -134,7 +137,7 @@ func (l *tableLint) unusedAnswers() {
 			}
 		}
 		for i, ok := range given {
-			if !ok {
+			if !ok && !l.used.has(l.t, out.Enum, i) {
 				v := out.Enum.Values[i]
 				l.found.Add(l.t.Source.File, v.Pos, "no rule gives %s %s", out.Name, v.Name)
 			}

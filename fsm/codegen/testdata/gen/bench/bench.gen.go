@@ -97,14 +97,14 @@ type Effect struct{}
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
+	claims   lanes3
+	failed   uint64
 	gate     Gate
 	pend     bool
 	local    Local
 	outcome  Outcome
 	invalid  bool
 	released bool
-	claims   lanes3
-	failed   uint64
 	nWriters uint8 // members of writers
 }
 

@@ -107,10 +107,10 @@ type Effect struct {
 // by one.
 type System struct {
 	states        lanes4
-	decision      Decision
-	why           Reason
 	deadline      time.Duration
 	told          uint64
+	decision      Decision
+	why           Reason
 	retries       [16]uint8
 	quorum        uint8
 	contradicted  bool

@@ -1,0 +1,247 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ownership
+
+import (
+	"github.com/kvxfer/kvxfer/fsm"
+	"github.com/kvxfer/kvxfer/gen/operation"
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/receive"
+	"github.com/kvxfer/kvxfer/gen/report"
+	"github.com/kvxfer/kvxfer/gen/send"
+)
+
+// Each call of an owner's system: the generated method decides, and its effects
+// are carried out before the call returns.
+
+func (c *core) sealOwner(o *owner, closed bool) error {
+	if o.receive != nil {
+		return c.receiving(o).done(o.receive.Seal(c.fatal(), closed, c.received))
+	}
+	return c.sending(o).done(o.send.Seal(c.fatal(), closed, c.sent))
+}
+
+// maySeal asks a copy, where several pieces are sealed together or not at all.
+func (c *core) maySeal(o *owner, closed bool) error {
+	if o.receive != nil {
+		rules := *o.receive
+		_, err := rules.Seal(c.fatal(), closed, c.received)
+		return err
+	}
+	rules := *o.send
+	_, err := rules.Seal(c.fatal(), closed, c.sent)
+	return err
+}
+
+func (c *core) finishOwner(o *owner) error {
+	if o.receive != nil {
+		return c.receiving(o).done(o.receive.Finish(c.received))
+	}
+	return c.sending(o).done(o.send.Finish(c.sent))
+}
+
+func (c *core) mayFinish(o *owner) error {
+	if o.receive != nil {
+		rules := *o.receive
+		_, err := rules.Finish(c.received)
+		return err
+	}
+	rules := *o.send
+	_, err := rules.Finish(c.sent)
+	return err
+}
+
+func (c *core) failSendOwner(o *owner, published uint64) error {
+	if o.receive != nil {
+		return c.receiving(o).done(o.receive.FailSend(published, c.received))
+	}
+	return c.sending(o).done(o.send.FailSend(published, c.sent))
+}
+
+// endOwner brings the session's end to the owner.
+func (c *core) endOwner(o *owner, how outcome.Event) {
+	if o.receive != nil {
+		c.receiving(o).done(o.receive.End(how, c.received))
+		return
+	}
+	c.sending(o).done(o.send.End(how, c.sent))
+}
+
+func (c *core) failOwner(o *owner) error {
+	if o.receive != nil {
+		return c.receiving(o).done(o.receive.Fail(c.received))
+	}
+	return c.sending(o).done(o.send.Fail(c.sent))
+}
+
+func (c *core) hear(o *owner, i int, says Evidence) error {
+	return c.receiving(o).done(o.receive.Hear(i, report.Evidence(says), c.received))
+}
+
+func (c *core) acknowledgeClaim(o *owner, i int) error {
+	return c.receiving(o).done(o.receive.Acknowledge(i, c.received))
+}
+
+// hearOutsider is evidence from outside of the cohort on the receive side.
+func (c *core) hearOutsider(o *owner) error {
+	return c.receiving(o).done(o.receive.Outsider(c.received))
+}
+
+func (c *core) operate(o *owner, i int, status operation.Status) error {
+	if i == outsider {
+		return c.sending(o).done(o.send.Outsider(status, c.fatal(), c.sent))
+	}
+	return c.sending(o).done(o.send.Operate(i, status, c.fatal(), c.sent))
+}
+
+func (c *core) localEvent(o *owner, e LocalEvent) error {
+	if o.receive != nil {
+		run := c.receiving(o)
+		switch e {
+		case LocalStart:
+			return run.done(o.receive.LocalStart(c.fatal(), c.received))
+		case LocalDone:
+			return run.done(o.receive.LocalDone(c.received))
+		}
+		return run.done(o.receive.LocalDoubt(c.received))
+	}
+	run := c.sending(o)
+	switch e {
+	case LocalStart:
+		return run.done(o.send.LocalStart(c.fatal(), c.sent))
+	case LocalDone:
+		return run.done(o.send.LocalDone(c.sent))
+	}
+	return run.done(o.send.LocalDoubt(c.sent))
+}
+
+func (c *core) fenceClaim(o *owner, i int) {
+	local := i == o.size()
+	switch {
+	case o.receive != nil && local:
+		c.receiving(o).done(o.receive.LocalFence(c.received))
+	case o.receive != nil:
+		c.receiving(o).done(o.receive.Fence(i, c.received))
+	case local:
+		c.sending(o).done(o.send.LocalFence(c.sent))
+	default:
+		c.sending(o).done(o.send.Fence(i, c.sent))
+	}
+}
+
+func (c *core) goneClaim(o *owner, i int) {
+	if o.receive != nil {
+		c.receiving(o).done(o.receive.Gone(i, c.received))
+		return
+	}
+	c.sending(o).done(o.send.Gone(i, c.sent))
+}
+
+func (c *core) releaseOwner(o *owner) error {
+	if o.receive != nil {
+		return c.receiving(o).done(o.receive.Release(c.fatal(), c.received))
+	}
+	return c.sending(o).done(o.send.Release(c.fatal(), c.sent))
+}
+
+// receiving and sending are one call of an owner's system, to carry its effects out.
+type (
+	receiving struct {
+		*core
+		o *owner
+	}
+	sending struct {
+		*core
+		o *owner
+	}
+)
+
+func (c *core) receiving(o *owner) receiving { return receiving{c, o} }
+func (c *core) sending(o *owner) sending     { return sending{c, o} }
+
+// done carries the effects out that the call added to those of the calls around it.
+func (r receiving) done(out []receive.Effect, err error) error {
+	c, o, from := r.core, r.o, len(r.core.received)
+	c.received = out
+	for k := from; k < len(out); k++ {
+		switch e := &out[k]; e.Kind {
+		case receive.ClaimMovedEffect:
+			c.claimMoved(o, e.A, e.Event, e.Was)
+		case receive.LocalMovedEffect:
+			c.claimMoved(o, o.size(), e.Event, e.Was)
+		case receive.GateMovedEffect:
+			c.gateMoved(o, e.Action, e.Before)
+		case receive.EndedEffect:
+			c.pieceEnded(o, e.How)
+		case receive.SessionFailedEffect:
+			c.sessionFailed(o, e.Why, e.Who)
+		case receive.InvalidatedEffect:
+			c.invalidated(o)
+		case receive.RepeatedEffect:
+			c.counters.Duplicates++
+		case receive.IgnoredOneEffect:
+			c.counters.Ignored++
+		case receive.LaterCauseEffect:
+			c.counters.LaterCauses++
+		case receive.GiveBackEffect:
+			c.giveBack(o)
+		}
+	}
+	c.received = c.received[:from]
+	return c.ran(o, err)
+}
+
+func (r sending) done(out []send.Effect, err error) error {
+	c, o, from := r.core, r.o, len(r.core.sent)
+	c.sent = out
+	for k := from; k < len(out); k++ {
+		switch e := &out[k]; e.Kind {
+		case send.ClaimMovedEffect:
+			c.claimMoved(o, e.A, e.Event, e.Was)
+		case send.TellEffect:
+			c.result(o, e.A, Evidence(e.Says))
+		case send.LocalMovedEffect:
+			c.claimMoved(o, o.size(), e.Event, e.Was)
+		case send.GateMovedEffect:
+			c.gateMoved(o, e.Action, e.Before)
+		case send.EndedEffect:
+			c.pieceEnded(o, e.How)
+		case send.SessionFailedEffect:
+			c.sessionFailed(o, e.Why, e.Who)
+		case send.InvalidatedEffect:
+			c.invalidated(o)
+		case send.RepeatedEffect:
+			c.counters.Duplicates++
+		case send.IgnoredOneEffect:
+			c.counters.Ignored++
+		case send.LaterCauseEffect:
+			c.counters.LaterCauses++
+		case send.GiveBackEffect:
+			c.giveBack(o)
+		}
+	}
+	c.sent = c.sent[:from]
+	return c.ran(o, err)
+}
+
+// ran brings the end of a session, which the call may have caused, to its other pieces.
+func (c *core) ran(o *owner, err error) error {
+	c.spread(o.session)
+	if err != nil && err.(*fsm.CallError).Kind == fsm.Contradiction {
+		c.counters.Conflicts++
+	}
+	return err
+}
+
+// refusal is what a caller hears of a call that a system refused.
+func (c *core) refusal(err error, what, detail string) error {
+	if err == nil {
+		return nil
+	}
+	call := err.(*fsm.CallError)
+	if call.Kind == fsm.Fatal {
+		return c.fatalError(what)
+	}
+	return fail(Kind(call.Kind), what, call.Reason+detail)
+}
