@@ -76,7 +76,7 @@ var layers = map[string]layer{
 	"internal/cli/fsmgen": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/rogpeppe/go-internal/diff"}},
 	"internal/cli/kvxfer": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/schollz/progressbar", "github.com/jedib0t/go-pretty", "github.com/dustin/go-humanize"}},
 	// What its commands do, apart from flags and printing.
-	"internal/cli/kvxfer/blocks": {},
+	"internal/cli/kvxfer/blocks": {ours: []string{"transfer/wire"}},
 	"internal/cli/kvxfer/meter":  {ours: []string{"backend"}},
 	"internal/cli/kvxfer/move":   {ours: []string{"*"}},
 	"internal/cli/kvxfer/hazard": {ours: []string{"*"}},
