@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -78,7 +79,13 @@ func TestOpenKeepsTheLoadersWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	unresolved := build(t, "int kvx_nowhere(void);\nint kvx_here(void) { return kvx_nowhere(); }\n")
+	pipe := filepath.Join(t.TempDir(), "pipe.so")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, tc := range map[string]struct{ path, want string }{
+		"pipe":       {pipe, "pipe.so: not a regular file"},
+		"device":     {"/dev/zero", "/dev/zero: not a regular file"},
 		"absent":     {filepath.Join(t.TempDir(), "libabsent.so"), "libabsent.so"},
 		"truncated":  {cut, "cut.so"},
 		"cut short":  {short, "short.so: file is cut short"},

@@ -28,6 +28,9 @@ func checkFiles(path string, seen map[string]bool) error {
 		return nil
 	}
 	seen[path] = true
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return fmt.Errorf("%s: not a regular file", path) // opening a pipe waits for ever
+	}
 	file, err := elf.Open(path)
 	if err != nil && isELF(path) {
 		return fmt.Errorf("%s: file is cut short or damaged: %w", path, err)

@@ -110,11 +110,11 @@ func (a *app) fetchProgress(quiet bool) (tell func(int64), done func()) {
 		return func(int64) {}, func() {}
 	}
 	if !isTerminal(a.stderr) {
-		last := time.Now()
+		last, shown := time.Now(), int64(0)
 		fmt.Fprintf(a.stderr, "fetching NIXL %s with pip\n", wheel.Version())
 		return func(n int64) {
-			if time.Since(last) > 3*time.Second {
-				last = time.Now()
+			if time.Since(last) > 3*time.Second && n-shown >= 1<<20 { // pip may wait for long, and there is nothing to tell
+				last, shown = time.Now(), n
 				fmt.Fprintf(a.stderr, "fetching NIXL %s: %s\n", wheel.Version(), humanize.Bytes(uint64(n)))
 			}
 		}, func() {}

@@ -177,6 +177,7 @@ func TestFailures(t *testing.T) {
 		{"the input breaks", func(c *Config) { c.Source = iotest.ErrReader(boom) }, boom, false},
 		{"the input ends early", func(c *Config) { c.Source = strings.NewReader("") }, nil, false},
 		{"the output cannot be written", func(c *Config) { c.Plan.Out = "/nowhere/out" }, nil, true},
+		{"the output has no room", func(c *Config) { c.Plan.Out = "/dev/full" }, nil, true},
 		{"the address is not local", func(c *Config) { c.Plan.Control = "192.0.2.1:1" }, rpc.ErrNotLocal, false},
 		{"the receiver cannot start", func(c *Config) {
 			c.Start = func(context.Context, Plan) (Process, error) { return nil, boom }

@@ -107,5 +107,7 @@ type Received struct {
 type Finished struct {
 	Admitted uint64 `json:"admitted"` // owners
 	Released uint64 `json:"released"`
-	Error    string `json:"error,omitempty"` // why stop was refused
+	Error    string `json:"error,omitempty"` // why stop was refused, or the output is not whole
+	// Kind is that of the error.
+	Kind FailureKind `json:"kind,omitempty"`
 }

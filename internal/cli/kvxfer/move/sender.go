@@ -5,7 +5,6 @@ package move
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -162,7 +161,7 @@ func (s *sender) end(ctx context.Context) error {
 	}
 	s.report.Receiver = got.Finished
 	if got.Finished.Error != "" {
-		return errors.New("receiver: " + got.Finished.Error)
+		return &Failure{Kind: got.Finished.Kind, Text: "receiver: " + got.Finished.Error}
 	}
 	return nil
 }

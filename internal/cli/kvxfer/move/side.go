@@ -96,7 +96,8 @@ func (s *side) finished(err error) Finished {
 	c := s.ep.Snapshot().Counters
 	f := Finished{Admitted: c.Admitted, Released: c.Released}
 	if err != nil {
-		f.Error = err.Error()
+		failed := failureOf(err)
+		f.Error, f.Kind = failed.Text, failed.Kind
 	}
 	return f
 }
