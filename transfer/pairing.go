@@ -4,7 +4,9 @@
 package transfer
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/transfer/wire"
@@ -35,6 +37,21 @@ func segments(r *Region, blocks []Block) ([]backend.Segment, error) {
 		}
 	}
 	return out, nil
+}
+
+// apart refuses destinations that share bytes: one would be written over the
+// other, and the answer would still be that both were delivered.
+func apart(r *Region, list []backend.Segment) error {
+	byAddr := func(a, b backend.Segment) int { return cmp.Compare(a.Addr, b.Addr) }
+	if !slices.IsSortedFunc(list, byAddr) {
+		list = slices.SortedFunc(slices.Values(list), byAddr)
+	}
+	for i := 1; i < len(list); i++ {
+		if a, b := list[i-1], list[i]; a.Addr+a.Len > b.Addr {
+			return invalid("region "+r.id, "two blocks of one source overlap at offset %d", b.Addr-uint64(r.memory.Addr))
+		}
+	}
+	return nil
 }
 
 // pair cuts two lists of equal total length at each other's boundaries, so that

@@ -26,8 +26,8 @@ type ReceiveSpec struct {
 	// closed. Required.
 	Region *Region
 	// Blocks are the ranges of the region, in the order in which each sender's
-	// data is meant; none means all of it. A source with blocks of its own does
-	// not use these.
+	// data is meant, and none of which overlap; none means all of it. A source
+	// with blocks of its own does not use these.
 	Blocks []Block
 	// From names the peers that are to write. Required; each once.
 	From []Source
@@ -115,6 +115,9 @@ func (e *Endpoint) destinations(spec ReceiveSpec, piece ownership.PieceName) ([]
 			blocks = spec.Blocks
 		}
 		where, err := segments(spec.Region, blocks)
+		if err == nil {
+			err = apart(spec.Region, where)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -251,6 +251,8 @@ func TestSpecsThatAreRefused(t *testing.T) {
 			"empty block":    {transfer.ReceiveSpec{Region: g.r.region, Blocks: []transfer.Block{{}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
 			"block outside":  {transfer.ReceiveSpec{Region: g.r.region, Blocks: []transfer.Block{{Offset: size, Len: 1}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
 			"block too long": {transfer.ReceiveSpec{Region: g.r.region, Blocks: []transfer.Block{{Offset: 1, Len: ^uint64(0)}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
+			"overlap":        {transfer.ReceiveSpec{Region: g.r.region, Blocks: []transfer.Block{{Offset: 8, Len: 4}, {Len: 9}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
+			"block twice":    {transfer.ReceiveSpec{Region: g.r.region, Blocks: []transfer.Block{{Len: 9}, {Len: 9}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
 			"unprintable":    {transfer.ReceiveSpec{Region: g.r.region, Label: "a\nb", From: transfer.FromPeers(sender)}, transfer.ErrConfig},
 			"bad session":    {transfer.ReceiveSpec{Region: g.r.region, Session: ownership.SessionName{Request: ownership.RequestID{Endpoint: "a"}}, From: transfer.FromPeers(sender)}, transfer.ErrConfig},
 		} {
