@@ -31,11 +31,19 @@ build: ## build bin/kvxfer and bin/fsmgen
 nixl: build ## get the NIXL library (68 MB, pinned hashes) unless one is installed; without network, say so and go on
 	@bin/kvxfer nixl fetch || echo "nixl: not available; what needs it will say so or skip" >&2
 
+# Where the packages of Debian can be installed: Spin is compared with, and needs a C compiler.
+.PHONY: spin
+spin: ## install Spin where that is possible; without it, the comparisons with Spin skip
+	@command -v spin >/dev/null && command -v cc >/dev/null || { \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update && \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends spin gcc libc6-dev; } >/dev/null 2>&1 || \
+	  echo "spin: not available; the comparisons with it skip" >&2; }
+
 .PHONY: test
-test: nixl verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
+test: nixl spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
-verify: fmt-check mod-check lint gen-check nocgo race ## all checks and tests, with what is installed
+verify: fmt-check mod-check lint gen-check nocgo race explore ## all checks and tests, with what is installed
 
 .PHONY: fmt-check
 fmt-check: ## fail on files that gofmt would change
@@ -69,6 +77,12 @@ nocgo: ## the module builds without a C compiler
 .PHONY: race
 race: ## all tests, race detector on, random order
 	@$(GO) test -race -shuffle=on -timeout 15m ./...
+
+# One goroutine explores: the race detector would only slow it, so these tests leave
+# their long parts to a run without it.
+.PHONY: explore
+explore: ## the exhaustive explorations, the comparisons with Spin, and the long walks
+	@$(GO) test -shuffle=on ./fsm/check ./fsm/codegen ./fsm/export ./fsm/interpret
 
 # Each row is sampled in turn with the others, BENCHRUNS times: code layout and
 # a noisy machine move single runs, so only medians of one run are compared.

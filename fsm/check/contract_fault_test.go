@@ -25,6 +25,9 @@ type fault struct {
 // TestContractFaults: each property finds the mistake that it is there for. A
 // property that no fault names would be one that may say nothing.
 func TestContractFaults(t *testing.T) {
+	if underRace {
+		t.Skip("explores on one goroutine; make explore runs it")
+	}
 	for system, faults := range contractFaults {
 		t.Run(system, func(t *testing.T) {
 			named := map[string]bool{}

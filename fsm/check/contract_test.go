@@ -20,20 +20,18 @@ var mostCount = regexp.MustCompile(`(?m)^  most: \d+\n`)
 func contractSources(t testing.TB) map[string]*load.Source {
 	t.Helper()
 	out := map[string]*load.Source{}
-	for _, dir := range []string{"../../spec"} {
-		names, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	names, err := filepath.Glob("../../spec/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range names {
-			data, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			base := filepath.Base(name)
-			data = mostCount.ReplaceAll(data, []byte("  most: 3\n")) // a full table can be reached
-			out[base] = load.NewSource(base, data)
-		}
+		base := filepath.Base(name)
+		data = mostCount.ReplaceAll(data, []byte("  most: 3\n")) // a full table can be reached
+		out[base] = load.NewSource(base, data)
 	}
 	return out
 }
@@ -85,7 +83,7 @@ func TestContract(t *testing.T) {
 		{"receive", 2, false},
 		{"receive", 3, true},
 	} {
-		if tc.replicas > 2 && testing.Short() {
+		if tc.replicas > 2 && testing.Short() || tc.replicas > 1 && underRace {
 			continue
 		}
 		sys := contractSystem(t, sources, tc.name)

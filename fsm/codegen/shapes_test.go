@@ -153,8 +153,8 @@ func TestEveryCell(t *testing.T) {
 // TestShapes builds packages of machines of many shapes in a module of their own,
 // and runs the oracle in each.
 func TestShapes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds packages")
+	if testing.Short() || underRace {
+		t.Skip("builds packages, in another program; make explore runs it")
 	}
 	dir := t.TempDir()
 	write := func(name, text string) {

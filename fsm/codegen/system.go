@@ -29,7 +29,7 @@ type systemGen struct {
 	masks      map[*expr.Def]bool
 	maskList   []*expr.Def
 	broadcasts bool
-	sums       bool // of times
+	sums       bool     // of times
 	errors     []string // declarations of static errors
 	err        error
 	b          bytes.Buffer

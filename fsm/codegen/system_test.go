@@ -88,7 +88,11 @@ type generated struct {
 func TestSystemsAgree(t *testing.T) {
 	set := systemSet(t)
 	rng := rand.New(rand.NewPCG(1, 2))
-	for walk := range 300 {
+	walks := 300
+	if underRace {
+		walks = 40
+	}
+	for walk := range walks {
 		n := 1 + walk%4
 		b, err := bench.New(n)
 		if err != nil {

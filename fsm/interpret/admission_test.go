@@ -43,7 +43,7 @@ var guests = []ownership.Member{
 // as the system admission does.
 func TestAdmissionAgrees(t *testing.T) {
 	walks := 1500
-	if testing.Short() {
+	if testing.Short() || underRace {
 		walks = 300
 	}
 	seen := map[string]int{}

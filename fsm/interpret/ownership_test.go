@@ -19,7 +19,7 @@ func TestOwnershipAgrees(t *testing.T) {
 	for _, side := range []ownership.Side{ownership.Receive, ownership.Send} {
 		t.Run(side.String(), func(t *testing.T) {
 			walks := 1500
-			if testing.Short() {
+			if testing.Short() || underRace {
 				walks = 300
 			}
 			seen := map[string]int{}

@@ -1,0 +1,8 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !race
+
+package codegen_test
+
+const underRace = false
