@@ -11,13 +11,18 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer"
 )
 
 // After a wanted change of output: go test ./cmd/fsmgen -update, then read the diff.
 var update = flag.Bool("update", false, "write the output that the scripts get now")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fsmgen": main})
+	testscript.Main(m, map[string]func(){
+		"fsmgen": main,
+		"kvxfer": func() { os.Exit(kvxfer.Main(os.Args, os.Stdin, os.Stdout, os.Stderr)) }, // replays scenarios
+	})
 }
 
 // TestScripts runs the built command as its users do, one folder a script.

@@ -24,6 +24,7 @@ type Trace struct {
 // Step is one action of a run.
 type Step struct {
 	Call    string // such as publish(1)
+	Refused string // the kind of a refusal that changed something; else empty
 	Action  *load.Action
 	Args    []string
 	Changes []Change
@@ -50,6 +51,9 @@ func (t *Trace) String() string {
 			b.WriteString("   for ever:\n")
 		}
 		fmt.Fprintf(&b, "%3d %s", i+1, s.Call)
+		if s.Refused != "" {
+			fmt.Fprintf(&b, "  refused: %s", s.Refused)
+		}
 		if len(s.Changes) == 0 {
 			b.WriteString("  (nothing changes)")
 		}
@@ -214,6 +218,7 @@ func (x *explorer) step(i int, from, to uint64) Step {
 		s.Args = append(s.Args, p.Type.Format(in.args[k]))
 	}
 	before, after := x.words(from), x.words(to)
+	s.Refused = in.refused(x.m, before)
 	for k := range x.m.slots {
 		sl := &x.m.slots[k]
 		if a, b := sl.get(before), sl.get(after); a != b {
@@ -221,6 +226,20 @@ func (x *explorer) step(i int, from, to uint64) Step {
 		}
 	}
 	return s
+}
+
+// refused is the kind with which the action is refused where its guard holds, or "".
+func (in *instance) refused(m *model, before []uint32) string {
+	var words [2 * maxComps]uint32
+	copy(words[:], before)
+	r := newRunner(m)
+	r.start(&words, false)
+	for _, g := range in.refuse {
+		if r.eval(g.when) != 0 {
+			return g.kind
+		}
+	}
+	return ""
 }
 
 // words unpacks a code.

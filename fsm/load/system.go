@@ -14,7 +14,7 @@ import (
 // docs/fsmgen-systems.md describes the language.
 type System struct {
 	Head
-	Scenario     string           // what a scenario of a run begins with
+	Scenario     string           // what a scenario of a run begins with, with {members} and {variable}
 	Sets         []*expr.IndexSet // what variables are replicated over
 	Machines     []*Machine       // that the system uses, in the order of the file
 	Tables       []*Table         // that the system asks, in the order of the file
@@ -49,7 +49,7 @@ type Action struct {
 	Doc         string
 	Pos         Pos
 	Params      []*expr.Local
-	Scenario    string       // the step of a scenario, with {parameter} for values
+	Scenario    string       // the step of a scenario, with {parameter} for values, and {refused}
 	Environment bool         // the outside world acts; no code is generated
 	Assume      *expr.Node   // when the outside world would do this; nil: any time
 	When        *expr.Node   // when it is enabled; nil: always

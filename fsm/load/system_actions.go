@@ -29,7 +29,7 @@ func (sr *systemReader) readActions() {
 		if f["doc"] != nil {
 			a.Doc = sr.text(f["doc"], what+": doc")
 		}
-		a.Scenario = sr.template(f["scenario"], what+": scenario", params)
+		a.Scenario = sr.templateOf(f["scenario"], what+": scenario", params)
 		outside := &expr.Scope{Locals: params, Hidden: true}
 		inside := &expr.Scope{Locals: params, Hidden: a.Environment}
 		a.Assume = sr.condition(f["assume"], what+": assume", outside)

@@ -5,6 +5,7 @@ package load
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,6 @@ func readSystem(r *reader, h Head, top *yaml.Node) Spec {
 	sr.f = r.fields(top, "system", "system!", "doc!", "scenario", "replicas", "machines", "tables", "enums", "constants", "horizon", "effects",
 		"variables!", "define", "procedures", "environments", "initially", "actions!", "reactions", "invariants", "fair", "liveness", "survivors")
 	s.Doc = r.text(sr.f["doc"], "doc")
-	s.Scenario = sr.template(sr.f["scenario"], "scenario", nil)
 	s.raw = sr
 	return s
 }
@@ -61,6 +61,7 @@ func (s *System) resolve(set *Set, r *reader) {
 	sr.readEnums()
 	sr.readEnvironments()
 	sr.readVariables()
+	sr.readScenario()
 	sr.readEffects()
 	sr.declareTexts()
 	sr.readActions()
@@ -257,7 +258,28 @@ func (sr *systemReader) bound(s string) (int, bool) {
 var placeholder = regexp.MustCompile(`\{(\w*)\}`)
 
 // template reads a text that may name parameters in braces; lines are kept.
-func (sr *systemReader) template(n *yaml.Node, what string, params []*expr.Local) string {
+// readScenario reads what a scenario of a run begins with. It may name the members, and
+// the variables whose first value the run chooses.
+func (sr *systemReader) readScenario() {
+	known := []string{"members"}
+	for _, v := range sr.sys.Vars {
+		if v.InitAny && v.Over == nil {
+			known = append(known, v.Name)
+		}
+	}
+	sr.sys.Scenario = sr.template(sr.f["scenario"], "scenario", known)
+}
+
+// templateOf reads the step of an action: it may name the parameters, and the refusal.
+func (sr *systemReader) templateOf(n *yaml.Node, what string, params []*expr.Local) string {
+	known := []string{"refused"}
+	for _, p := range params {
+		known = append(known, p.Name)
+	}
+	return sr.template(n, what, known)
+}
+
+func (sr *systemReader) template(n *yaml.Node, what string, known []string) string {
 	if n == nil {
 		return ""
 	}
@@ -266,11 +288,7 @@ func (sr *systemReader) template(n *yaml.Node, what string, params []*expr.Local
 		return ""
 	}
 	for _, m := range placeholder.FindAllStringSubmatch(n.Value, -1) {
-		known := len(params) == 0 && m[1] == "members"
-		for _, p := range params {
-			known = known || p.Name == m[1]
-		}
-		if !known {
+		if !slices.Contains(known, m[1]) {
 			sr.errorf(n, "%s: unknown parameter %s", what, m[0])
 		}
 	}

@@ -4,6 +4,7 @@
 package fsmgen
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,6 +104,9 @@ func runCheck(ctx context.Context, cmd *cobra.Command, names []string, f *checkF
 					return usageError("%w", err)
 				}
 				good = good && ok
+				if !good && f.format == "scenario" {
+					return errFinding // one file, of the first system that is broken
+				}
 				if ctx.Err() != nil {
 					return &codeError{exit.Interrupted, fmt.Errorf("interrupted; what was not finished is not proved")}
 				}
@@ -165,11 +169,7 @@ func checkOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o check
 		enc := json.NewEncoder(out)
 		return r.OK(), enc.Encode(resultJSON(r))
 	case "scenario":
-		for _, fi := range r.Findings {
-			if fi.Trace != nil && !fi.Expected() {
-				fmt.Fprintf(out, "# %s: %s\n%s", fi.Name, fi.Doc, fi.Trace.Scenario(sys, o.Replicas))
-			}
-		}
+		printScenario(out, r, sys)
 		return r.OK(), nil
 	case "mermaid":
 		for _, fi := range r.Findings {
@@ -181,6 +181,34 @@ func checkOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o check
 	}
 	printResult(out, r)
 	return r.OK(), nil
+}
+
+// printScenario writes one scenario, of the shortest run that was found: a file that can
+// be replayed. The other properties that are broken are named in it.
+func printScenario(out io.Writer, r *check.Result, sys *load.System) {
+	var broken []*check.Finding
+	for _, f := range r.Findings {
+		if f.Trace != nil && !f.Expected() {
+			broken = append(broken, f)
+		}
+	}
+	slices.SortStableFunc(broken, func(a, b *check.Finding) int {
+		if (a.Trace.Loop < 0) != (b.Trace.Loop < 0) {
+			return cmp.Compare(a.Trace.Loop, b.Trace.Loop) // runs that end show their mistake when replayed
+		}
+		return len(a.Trace.Steps) - len(b.Trace.Steps)
+	})
+	for i, f := range broken {
+		if i > 0 {
+			fmt.Fprint(out, "# also broken, by another run: ")
+		} else {
+			fmt.Fprint(out, "# ")
+		}
+		fmt.Fprintf(out, "%s: %s\n", f.Name, f.Doc)
+	}
+	if len(broken) > 0 {
+		fmt.Fprint(out, broken[0].Trace.Scenario(sys, r.Replicas))
+	}
 }
 
 func printResult(out io.Writer, r *check.Result) {
