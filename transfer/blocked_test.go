@@ -16,26 +16,37 @@ import (
 )
 
 // Whatever is stuck, deadlines are judged at their own times (contract section
-// 6): the operation is doubted after its wait, and grace ends in FATAL.
+// 6): an operation that was posted is doubted after its wait, any
+// request ends at its timeout, and grace ends in FATAL.
 func TestWatchdogIsNotDelayed(t *testing.T) {
-	for name, call := range map[string]loop.Call{"blocked post": loop.CallPost, "blocked poll": loop.CallPoll} {
+	for name, test := range map[string]struct {
+		call         loop.Call
+		end          time.Duration
+		sender, peer string
+	}{
+		"blocked poll": {loop.CallPoll, wait, "FAILED, cause doubt, origin local", "FAILED, cause doubt, origin peer"},
+		// Of an operation that is still being posted nothing is known, so that
+		// only the request clock ends it.
+		"blocked post": {loop.CallPost, timeout, "FAILED, cause timeout, origin timeout", "FAILED, cause timeout, origin timeout"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
 				g.s.keepOwning, g.r.keepOwning = true, true
 				attach(t, g.s, g.r)
-				release, err := g.fabric.Hold(sender, call)
+				release, err := g.fabric.Hold(sender, test.call)
 				must(t, err)
 				start := time.Now()
 				rs, ss := g.begin()
 				<-ss.Done()
-				if took := time.Since(start); took != wait {
-					t.Errorf("doubted after %v, want %v", took, wait)
+				if took := time.Since(start); took != test.end {
+					t.Errorf("ended after %v, want %v", took, test.end)
 				}
+				wantAnswer(t, ss, test.sender)
 				<-rs.Done()
-				wantAnswer(t, rs, "FAILED, cause doubt, origin peer")
+				wantAnswer(t, rs, test.peer)
 				<-g.s.Fatal()
-				if took := time.Since(start); took != wait+grace {
-					t.Errorf("FATAL after %v, want %v", took, wait+grace)
+				if took := time.Since(start); took != test.end+grace {
+					t.Errorf("FATAL after %v, want %v", took, test.end+grace)
 				}
 				<-g.r.Fatal()
 				release()

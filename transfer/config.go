@@ -37,8 +37,10 @@ type Config struct {
 	// RequestTimeout, T, and Grace, G, are those of the retirement clock; the
 	// defaults are ownership's.
 	RequestTimeout, Grace time.Duration
-	// OperationWait is how long an own operation may run before it is doubted.
-	// It stays retained and watched; proof that comes later settles it.
+	// OperationWait is how long an own operation may run, after the backend's
+	// Post has returned, before it is doubted. It stays retained and watched;
+	// proof that comes later settles it. A Post that does not return is bounded
+	// by RequestTimeout and Grace alone.
 	OperationWait time.Duration
 	// HandshakeTimeout bounds the exchange of Hellos in Attach.
 	HandshakeTimeout time.Duration

@@ -34,6 +34,8 @@ type Endpoint struct {
 	running sync.WaitGroup // what Halt waits for
 	polling sync.WaitGroup // what may be inside of a backend call
 	fatal   chan struct{}
+	// deciding holds one token, of who relies on nobody going away meanwhile; see decide.
+	deciding chan struct{}
 
 	counts counters
 
@@ -59,7 +61,7 @@ func New(config Config) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{
-		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}),
+		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}), deciding: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
 		peers: map[ownership.Accessor]*peer{}, requests: map[ownership.SessionName]*Request{},
 		onRequest: config.OnRequest,
@@ -122,9 +124,7 @@ func (e *Endpoint) Reopen() error {
 // because its lease ended. It is doubt, never proof. A lost stream is no such
 // knowledge.
 func (e *Endpoint) Gone(peer string, incarnation ownership.Incarnation) error {
-	effects, err := e.registry.Gone(e.now(), ownership.Accessor(peer), incarnation)
-	e.apply(effects)
-	return err
+	return e.gone(ownership.Accessor(peer), incarnation)
 }
 
 // Fence applies outside proof that a peer can no longer reach memory. The

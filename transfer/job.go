@@ -55,22 +55,22 @@ func (e *Endpoint) operate(j *job, request backend.Request) {
 	handle, err := e.config.Backend.Prepare(request)
 	if err != nil { // nothing is submitted, and nothing ever will be
 		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))
-		_ = e.offer(j, e.now(), operation.StatusNotSubmitted)
+		e.neverSubmitted(j, e.now())
 		return
 	}
 	j.handle = handle
-	if e.offer(j, e.now(), operation.StatusSubmitting) != nil { // a cancel was faster
+	if e.offer(j, e.now(), operation.StatusSubmitting) != nil { // a cancel was faster, or the peer went away
 		e.release(j)
-		_ = e.offer(j, e.now(), operation.StatusNotSubmitted)
+		e.neverSubmitted(j, e.now())
 		return
 	}
-	e.watchdog.watch(j, e.now()+e.config.OperationWait)
 	seen := handle.Post()
 	e.posted(j, e.now(), seen)
 }
 
 // posted passes on what Post answered, and gives the operation to the poller
-// unless that was the end of it.
+// unless that was the end of it. Our wait starts here and not before Post: while
+// that blocks nothing is known, and it may still answer that nothing started.
 func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
 	e.noteAt(at, j.session, fmt.Sprintf("operation %v: post: %v%v", j.claim, seen.Status, cause(seen.Err)))
 	switch seen.Status {
@@ -80,10 +80,15 @@ func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
 	case backend.Done: // the copy ran inside of Post
 		_ = e.offer(j, at, operation.StatusSubmitted)
 		e.seen(j, at, seen)
+	case backend.NotSubmitted:
+		j.over.Store(true)
+		e.release(j)
+		e.neverSubmitted(j, at)
 	default:
 		e.seen(j, at, seen)
 	}
 	if !j.over.Load() {
+		e.watchdog.watch(j, at+e.config.OperationWait)
 		e.poller.add(j)
 	}
 }

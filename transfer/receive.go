@@ -174,7 +174,7 @@ func (e *Endpoint) publish(ctx context.Context, s *Session, piece ownership.Piec
 	for i, t := range targets {
 		list[i] = t.peer.publish(t.member, request(i))
 	}
-	var published []ownership.Accessor
+	published := map[ownership.Accessor]bool{}
 	for i, pub := range list {
 		select {
 		case <-pub.done:
@@ -186,17 +186,13 @@ func (e *Endpoint) publish(ctx context.Context, s *Session, piece ownership.Piec
 			pub.withdraw()
 		}
 		if pub.state.Load() != withdrawn {
-			published = append(published, targets[i].member.Accessor)
+			published[targets[i].member.Accessor] = true
 		}
 	}
 	if len(published) == len(targets) {
 		e.finish(s, piece)
-	} else {
-		effects, err := e.registry.FailSend(e.now(), piece, published)
-		e.apply(effects)
-		if err != nil {
-			e.config.Log.Error("fan-out ended early", "piece", piece, "error", err)
-		}
+	} else if err := e.failSend(piece, published); err != nil {
+		e.config.Log.Error("fan-out ended early", "piece", piece, "error", err)
 	}
 	if err := s.Complete(); err != nil {
 		e.config.Log.Error("complete", "session", s.name, "error", err)
