@@ -27,7 +27,12 @@ type Config struct {
 	// Backend moves the bytes. The endpoint closes it when Stop succeeds.
 	// Required.
 	Backend backend.Backend
-	// Agent is the name inside of the backend's metadata, where that is not Name.
+	// Agent is the name inside of the backend's metadata, where that is not Name:
+	// the one that the backend's agent was created with. Give each life of an
+	// endpoint a fresh one, such as the name and a random suffix: NIXL refuses
+	// (NOT_ALLOWED) a restarted agent's metadata under a name that is loaded
+	// already, and a peer cannot let go of those while an operation towards the
+	// old life is not proven to have ended. It could not attach the new life then.
 	Agent string
 	// Contain is called once when a grace deadline passed without proof: memory
 	// exists that nobody can say is free. Usually it ends or isolates the

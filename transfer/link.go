@@ -72,8 +72,8 @@ func (l *Link) end(cause error) { l.cancel(cause) }
 // Attach says Hello on a stream, loads the peer's metadata, and uses the stream
 // from then on; the endpoint closes it in the end, and at once if there is an
 // error. The context bounds the handshake alone. A stream to the same
-// incarnation takes over from the one before; one to a new incarnation means
-// that the old one is gone.
+// incarnation takes over from the one before; the Hello of a new incarnation
+// means that the old one is gone, whether or not the new one can be attached.
 //
 // The error matches ErrHandshake when the stream ended too early,
 // wire.ErrVersion, wire.ErrInvalid, ErrGone, or backend.ErrMetadata.
@@ -113,6 +113,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	if p.isGone(life) {
 		return nil, &Error{What: what, Kind: ErrGone}
 	}
+	p.supersede(life)
 	agent := theirs.Agent
 	if agent == "" {
 		agent = theirs.Endpoint

@@ -111,30 +111,39 @@ func (p *peer) connected(ctx context.Context, agent string, metadata []byte) err
 	}
 }
 
-// begin makes life the present one. A life that it replaces is gone, which is
-// doubt about whatever it may still touch.
-func (p *peer) begin(life ownership.Incarnation) {
+// supersede ends the present life where a Hello gave another one: the old one
+// is gone, whatever becomes of the new one, and that is doubt about what it may
+// still touch. What had arrived of it is taken in before. The caller holds the
+// attach token.
+func (p *peer) supersede(life ownership.Incarnation) {
 	p.mu.Lock()
-	old := p.life
-	if old == life {
-		p.mu.Unlock()
+	old, link := p.life, p.link
+	p.mu.Unlock()
+	if old.IsZero() || old == life {
 		return
 	}
-	p.life, p.received = life, 0
-	p.out.clear()
-	if !old.IsZero() {
-		p.gone = append(p.gone, old)
+	if link != nil {
+		link.end(ErrReplaced)
+		<-link.ended
 	}
-	p.mu.Unlock()
-	if !old.IsZero() {
-		e := p.endpoint
-		p.withdraw(old)
-		e.note(nil, "peer "+string(p.name)+" came back in a new life")
-		effects, err := e.registry.Gone(e.now(), p.name, old)
-		e.apply(effects)
-		if err != nil {
-			e.config.Log.Warn("gone", "peer", p.name, "error", err)
-		}
+	if !p.retire(old) { // it said Goodbye, or a fence was faster
+		return
+	}
+	p.backend.do(p.forget) // before the new life's metadata are loaded
+	e := p.endpoint
+	e.note(nil, "peer "+string(p.name)+" came back in a new life")
+	if err := e.gone(p.name, old); err != nil {
+		e.config.Log.Warn("gone", "peer", p.name, "error", err)
+	}
+}
+
+// begin makes life the present one; the one before is over.
+func (p *peer) begin(life ownership.Incarnation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life != life {
+		p.life, p.received = life, 0
+		p.out.clear()
 	}
 }
 
@@ -168,10 +177,12 @@ func (p *peer) fence(spec ownership.FenceSpec) {
 	}
 }
 
-// retire gives up what waits for a life that is over.
-func (p *peer) retire(life ownership.Incarnation) {
+// retire gives up what waits for a life that is over. It reports whether that
+// was the present one.
+func (p *peer) retire(life ownership.Incarnation) bool {
 	p.mu.Lock()
-	if !life.IsZero() && p.life == life {
+	present := !life.IsZero() && p.life == life
+	if present {
 		p.gone = append(p.gone, life)
 		p.life = ownership.Incarnation{}
 		p.out.clear()
@@ -181,6 +192,7 @@ func (p *peer) retire(life ownership.Incarnation) {
 	p.mu.Unlock()
 	p.withdraw(life)
 	p.endpoint.changed.send()
+	return present
 }
 
 // disconnect lets the backend forget a peer that is over. It refuses while an
@@ -192,6 +204,11 @@ func (p *peer) disconnect() {
 	default:
 		return
 	}
+	p.forget()
+}
+
+// forget is disconnect for a caller that holds the attach token.
+func (p *peer) forget() {
 	p.mu.Lock()
 	agent, over := p.agent, p.life.IsZero()
 	p.mu.Unlock()
