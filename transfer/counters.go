@@ -17,6 +17,9 @@ type Counters struct {
 	// ForeignMessages were dropped because they named a party that the stream
 	// does not stand for. Neither is evidence (contract section 8).
 	ForeignMessages uint64
+	// ProtocolViolations are streams that were ended because the peer sent what
+	// no endpoint sends: ErrProtocol.
+	ProtocolViolations uint64
 	// UndeliverableReports were for a life of a peer that is gone.
 	UndeliverableReports uint64
 	// RequestsTurnedAway found the table of kept requests full.
@@ -28,7 +31,7 @@ type Counters struct {
 }
 
 type counters struct {
-	duplicates, foreign, undeliverable, requestsDropped, handshakes, progressErrors atomic.Uint64
+	duplicates, foreign, violations, undeliverable, requestsDropped, handshakes, progressErrors atomic.Uint64
 }
 
 // Counters returns the totals.
@@ -37,6 +40,7 @@ func (e *Endpoint) Counters() Counters {
 		Counters:             e.registry.Counters(),
 		RepeatedMessages:     e.counts.duplicates.Load(),
 		ForeignMessages:      e.counts.foreign.Load(),
+		ProtocolViolations:   e.counts.violations.Load(),
 		UndeliverableReports: e.counts.undeliverable.Load(),
 		RequestsTurnedAway:   e.counts.requestsDropped.Load(),
 		FailedHandshakes:     e.counts.handshakes.Load(),

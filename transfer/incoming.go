@@ -23,10 +23,15 @@ func (l *Link) receive() error {
 			return err
 		}
 		at := l.peer.endpoint.now()
-		if err := m.Validate(); err != nil {
-			return fmt.Errorf("%w: %w", ErrProtocol, err)
+		if err = m.Validate(); err != nil {
+			err = fmt.Errorf("%w: %w", ErrProtocol, err)
+		} else {
+			err = l.take(at, m)
 		}
-		if err := l.take(at, m); err != nil {
+		if errors.Is(err, ErrProtocol) {
+			l.peer.endpoint.counts.violations.Add(1)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -47,11 +52,14 @@ func (l *Link) take(at time.Duration, m wire.Message) error {
 		return fmt.Errorf("%w: a second %v", ErrProtocol, m.Kind())
 	}
 	p.mu.Lock()
-	repeated := sequenced.Sequence() <= p.received
+	received := p.received
 	p.mu.Unlock()
-	if repeated {
+	switch number := sequenced.Sequence(); {
+	case number <= received:
 		p.endpoint.counts.duplicates.Add(1)
 		return nil
+	case number > received+1: // what is missing cannot come any more on this stream
+		return fmt.Errorf("%w: message %d after %d", ErrProtocol, number, received)
 	}
 	ours, err := l.dispatch(at, sequenced)
 	if err != nil {

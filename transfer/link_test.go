@@ -127,6 +127,34 @@ func TestNewIncarnationIsDoubtAboutTheOld(t *testing.T) {
 	})
 }
 
+// The Hello alone says that the old life is gone: that the backend cannot load
+// the new one's metadata, as where it kept its agent's name, changes nothing.
+func TestOldLifeIsGoneThoughTheNewOneCannotAttach(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		g.r.keepOwning = true // hand-made peers confirm nothing
+		old := rawPeer(t, g.r, sender, 1)
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender)})
+		must(t, err)
+		hello := wire.Hello{Version: wire.Current, Endpoint: sender, Incarnation: wire.Incarnation{2}, Metadata: []byte("refused")}
+		_, result := rawHello(t, g.r, hello)
+		wantErr(t, (<-result).err, backend.ErrMetadata)
+		<-rs.Done()
+		wantAnswer(t, rs, "FAILED, cause doubt, origin peer")
+		wantPhysical(t, rs, ownership.PhysicalInDoubt)
+		<-old.link.Done()
+		wantErr(t, old.link.Err(), transfer.ErrReplaced)
+		_, err = g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.extra("more"), From: transfer.FromPeers(sender)})
+		wantErr(t, err, transfer.ErrNoPeer)
+		_, result = rawHello(t, g.r, wire.Hello{Version: wire.Current, Endpoint: sender, Incarnation: old.life})
+		wantErr(t, (<-result).err, transfer.ErrGone)
+		hello.Metadata = nil
+		_, result = rawHello(t, g.r, hello)
+		must(t, (<-result).err)
+		must(t, g.r.Fence(ownership.FenceSpec{Accessor: sender, Scope: ownership.Passive}))
+		must(t, rs.Drain(t.Context()))
+	})
+}
+
 // Repeated messages and messages about others are dropped and counted before
 // they are evidence (contract section 8).
 func TestRepeatedAndForeignMessages(t *testing.T) {
@@ -234,6 +262,7 @@ func TestProtocolViolationsEndTheStream(t *testing.T) {
 		"receipt for what never left":   wire.Receipt{Received: 5},
 		"message without its number":    wire.SessionQuiesced{Session: wire.SessionName{Request: wire.RequestID{Endpoint: "x", Number: 1}, Attempt: 1}},
 		"message with an empty session": wire.CancelSession{Seq: 1, From: wire.Send},
+		"message after a gap":           wire.SessionQuiesced{Seq: 2, Session: wire.SessionName{Request: wire.RequestID{Endpoint: "x", Number: 1}, Attempt: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
@@ -241,6 +270,9 @@ func TestProtocolViolationsEndTheStream(t *testing.T) {
 				peer.send(m)
 				<-peer.link.Done()
 				wantErr(t, peer.link.Err(), transfer.ErrProtocol)
+				if n := g.r.Counters().ProtocolViolations; n != 1 {
+					t.Errorf("%d protocol violations, want 1", n)
+				}
 			})
 		})
 	}
