@@ -15,14 +15,16 @@ type Counters struct {
 	// RepeatedMessages were dropped because their number had come before.
 	RepeatedMessages uint64
 	// ForeignMessages were dropped because they named a party that the stream
-	// does not stand for. Neither is evidence (contract section 8).
+	// does not stand for, or would cancel a session of other peers. Neither is
+	// evidence (contract section 8).
 	ForeignMessages uint64
 	// ProtocolViolations are streams that were ended because the peer sent what
 	// no endpoint sends: ErrProtocol.
 	ProtocolViolations uint64
 	// UndeliverableReports were for a life of a peer that is gone.
 	UndeliverableReports uint64
-	// RequestsTurnedAway found the table of kept requests full.
+	// RequestsTurnedAway found the table of kept requests full, or their name
+	// taken by a session of other peers.
 	RequestsTurnedAway uint64
 	// FailedHandshakes are calls of Attach that returned an error.
 	FailedHandshakes uint64

@@ -43,7 +43,7 @@ type Endpoint struct {
 	sessions   map[ownership.SessionName]*Session // guarded by mu; until closed
 	regions    map[string]*Region                 // guarded by mu
 	peers      map[ownership.Accessor]*peer       // guarded by mu
-	requests   map[ownership.SessionName]*Request // guarded by mu; not answered yet
+	requests   waiting                            // guarded by mu; not answered yet
 	arrivals   uint64                             // guarded by mu; orders requests
 	onRequest  func(*Request)                     // guarded by mu
 	metadata   []byte                             // guarded by mu; the backend's
@@ -63,7 +63,7 @@ func New(config Config) (*Endpoint, error) {
 	e := &Endpoint{
 		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}), deciding: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
-		peers: map[ownership.Accessor]*peer{}, requests: map[ownership.SessionName]*Request{},
+		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}},
 		onRequest: config.OnRequest,
 	}
 	registry, err := config.registry(func() { e.freeze(); close(e.fatal) })

@@ -122,9 +122,19 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) (ours bool, err erro
 	return true, nil
 }
 
-// cancelled takes a CANCEL_SESSION in.
+// cancelled takes a CANCEL_SESSION in. One that is not the peer's to make ends
+// nothing; a receiver is told all the same that it has no part in the session.
 func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effects, error) {
 	e, name := l.peer.endpoint, coreSession(m.Session)
+	if !e.mayCancel(name, l.member.Accessor) {
+		e.counts.foreign.Add(1)
+		e.config.Log.Warn("cancel of a session of others", "peer", l.Peer(), "session", name)
+		if m.From == wire.Receive {
+			e.withdrawOne(name, l.member)
+			l.peer.reply(l.member.Incarnation, wire.SessionQuiesced{Session: m.Session})
+		}
+		return nil, nil
+	}
 	_, effects, err := e.registry.Cancel(at, ownership.CancelSpec{
 		Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
 	})

@@ -78,10 +78,10 @@ func (m *metrics) ownership(c ownership.Counters) {
 
 func (m *metrics) runtime(c Counters) {
 	m.counter("repeated_messages", c.RepeatedMessages, "messages whose number had come before")
-	m.counter("foreign_messages", c.ForeignMessages, "messages that named a party their stream does not stand for")
+	m.counter("foreign_messages", c.ForeignMessages, "messages that named a party their stream does not stand for, or were about others' sessions")
 	m.counter("protocol_violations", c.ProtocolViolations, "streams ended because the peer sent what no endpoint sends")
 	m.counter("undeliverable_reports", c.UndeliverableReports, "reports for a life of a peer that is gone")
-	m.counter("requests_turned_away", c.RequestsTurnedAway, "peers' requests that found no room")
+	m.counter("requests_turned_away", c.RequestsTurnedAway, "peers' requests that found no room, or their name taken")
 	m.counter("failed_handshakes", c.FailedHandshakes, "streams that could not be attached")
 	m.counter("progress_errors", c.ProgressErrors, "errors of the backend's progress call")
 }

@@ -25,7 +25,7 @@ func TestSessionThatIsClosedBeforeItsEndIsTold(t *testing.T) {
 	}
 	peer := ownership.Member{Accessor: "prefill-0", Incarnation: ownership.NewIncarnation()}
 	piece := ownership.PieceName{Session: e.sessionName(ownership.SessionName{}), Piece: DefaultPiece}
-	s, err := e.adopt(piece.Session, ownership.Receive)
+	s, err := e.adopt(piece.Session, ownership.Receive, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

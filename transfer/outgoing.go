@@ -44,6 +44,8 @@ type outgoing struct {
 	window []wire.Sequenced // given a number, and not acknowledged
 	sent   int              // how many of the window this link has sent
 	queue  []*publication   // not given a number yet
+	// replies are answers that the core has no part in; see peer.reply.
+	replies []wire.Sequenced
 	// told is the generation of our metadata that the peer has, or will have
 	// when what is in the window arrives.
 	told uint64
@@ -81,8 +83,8 @@ func (o *outgoing) take(m wire.Sequenced) wire.Sequenced {
 	return m
 }
 
-// next returns the next message of the window, of the queue, or of the core's
-// outbox, in that order. nil: there is none, or the window is full.
+// next returns the next message of the window, of the queue, of the replies,
+// or of the core's outbox, in that order. nil: there is none, or the window is full.
 func (o *outgoing) next(p *peer) (m wire.Sequenced, left *publication) {
 	if o.sent < len(o.window) {
 		o.sent++
@@ -97,6 +99,11 @@ func (o *outgoing) next(p *peer) (m wire.Sequenced, left *publication) {
 		if pub.state.CompareAndSwap(queued, taken) {
 			return o.take(o.withMetadata(p.endpoint, pub.message)), pub
 		}
+	}
+	if len(o.replies) > 0 {
+		m := o.replies[0]
+		o.replies = o.replies[1:]
+		return o.take(m), nil
 	}
 	if report := p.report(); report != nil {
 		return o.take(report), nil

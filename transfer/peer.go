@@ -71,6 +71,23 @@ func (p *peer) publish(to ownership.Member, m wire.RequestData) *publication {
 	return pub
 }
 
+// reply answers a life of the peer about a session in which it has no part here:
+// the core, which knows of one session of that name, that of other peers, has
+// nothing to say to it. An answer that waits already is not doubled.
+func (p *peer) reply(to ownership.Incarnation, list ...wire.Sequenced) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life != to {
+		return
+	}
+	for _, m := range list {
+		if !slices.Contains(p.out.replies, m) {
+			p.out.replies = append(p.out.replies, m)
+		}
+	}
+	p.wake.raise()
+}
+
 // connect loads metadata that came in a Hello, with the agent's name, or in a
 // REQUEST_DATA, without, in the order in which they came. It calls then with
 // the agent's name and the result. Nothing else waits for a backend that takes
@@ -225,7 +242,7 @@ func (p *peer) forget() {
 func (p *peer) pending() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.out.window) + len(p.out.queue)
+	n := len(p.out.window) + len(p.out.queue) + len(p.out.replies)
 	if l := p.link; l != nil && (p.received > l.confirmed || l.busy || l.leaving && !l.left) {
 		n++
 	}

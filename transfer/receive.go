@@ -140,7 +140,7 @@ func (e *Endpoint) admit(side ownership.Side, piece ownership.PieceName, region 
 	if e.ctx.Err() != nil { // nobody would watch it
 		return nil, nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
 	}
-	s, err := e.adopt(piece.Session, side)
+	s, err := e.adopt(piece.Session, side, cohort)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -121,10 +121,14 @@ func (r *Request) Refuse(reason string) error {
 	if r.over() {
 		return nil
 	}
-	_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal})
-	e.apply(effects)
-	if err != nil {
-		return err
+	if e.shared(r) {
+		r.excuse()
+	} else {
+		_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal})
+		e.apply(effects)
+		if err != nil {
+			return err
+		}
 	}
 	r.answered = true
 	e.answered(r)
@@ -153,16 +157,16 @@ func (r *Request) over() bool {
 func (e *Endpoint) OnRequest(f func(*Request)) {
 	e.mu.Lock()
 	e.onRequest = f
-	var waiting []*Request
-	for _, r := range e.requests {
+	var due []*Request
+	for _, r := range e.requests.all() {
 		if f != nil && r.ready && !r.handed {
 			r.handed = true
-			waiting = append(waiting, r)
+			due = append(due, r)
 		}
 	}
 	e.mu.Unlock()
-	slices.SortFunc(waiting, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
-	for _, r := range waiting {
+	slices.SortFunc(due, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
+	for _, r := range due {
 		go f(r)
 	}
 }
@@ -180,8 +184,13 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 		withdrawn: make(chan struct{}),
 	}
 	r.from.Sequence = claim.Sequence
-	fresh, room := e.keep(r)
-	if !room {
+	fresh, room, foreign := e.keep(r)
+	switch {
+	case foreign:
+		r.excuse()
+		e.dropped(r, errNameTaken)
+		return true
+	case !room:
 		e.dropped(r, nil)
 		return true
 	}
@@ -203,8 +212,8 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	return true
 }
 
-// dropped counts a request that found a full table: the peer will cancel or ask
-// again (contract section 8).
+// dropped counts a request that found a full table, so that the peer will cancel
+// or ask again (contract section 8), or its name taken.
 func (e *Endpoint) dropped(r *Request, err error) {
 	e.counts.requestsDropped.Add(1)
 	e.config.Log.Warn("request dropped", "request", r.piece, "peer", r.from.Accessor, "error", err)
@@ -218,24 +227,6 @@ func answers(effects ownership.Effects, name ownership.SessionName) bool {
 	})
 }
 
-// keep remembers a request until it is answered. It reports whether it is new,
-// and whether there was room for it.
-func (e *Endpoint) keep(r *Request) (fresh, room bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	name := r.piece.Session
-	if e.requests[name] != nil || e.sessions[name] != nil {
-		return false, true
-	}
-	if len(e.requests) >= e.config.Requests {
-		return false, false
-	}
-	e.arrivals++
-	r.order = e.arrivals
-	e.requests[name] = r
-	return true, true
-}
-
 // hand gives a request to the application once the peer's metadata is loaded.
 func (e *Endpoint) hand(r *Request, err error) {
 	if err != nil {
@@ -246,7 +237,7 @@ func (e *Endpoint) hand(r *Request, err error) {
 	}
 	e.mu.Lock()
 	f := e.onRequest
-	kept := e.requests[r.piece.Session] == r
+	kept := e.requests.has(r)
 	r.ready = true
 	if kept && f != nil {
 		r.handed = true
@@ -254,36 +245,5 @@ func (e *Endpoint) hand(r *Request, err error) {
 	e.mu.Unlock()
 	if kept && f != nil {
 		go f(r)
-	}
-}
-
-// answered forgets a request.
-func (e *Endpoint) answered(r *Request) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.requests[r.piece.Session] == r {
-		delete(e.requests, r.piece.Session)
-	}
-}
-
-// withdrawOne forgets a request that its peer has cancelled.
-func (e *Endpoint) withdrawOne(name ownership.SessionName, from ownership.Member) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := e.requests[name]; r != nil && r.isFrom(from) {
-		delete(e.requests, name)
-		close(r.withdrawn)
-	}
-}
-
-// withdraw forgets the requests that match: their peers need no answer.
-func (e *Endpoint) withdraw(match func(*Request) bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for name, r := range e.requests {
-		if match(r) {
-			delete(e.requests, name)
-			close(r.withdrawn)
-		}
 	}
 }

@@ -6,6 +6,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
@@ -18,6 +19,7 @@ type Session struct {
 	endpoint *Endpoint
 	name     ownership.SessionName
 	side     ownership.Side
+	cohort   []ownership.Member
 	done     chan struct{} // closed at the first terminal outcome
 	released chan struct{} // closed when the session is closed
 	changed  broadcast     // something of this session moved
@@ -31,9 +33,9 @@ type Session struct {
 // adopt makes the session that admitted effects will be about. It is called
 // before the session is admitted, so that no effect is missed, and must be
 // undone with forget if that fails.
-func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side) (*Session, error) {
+func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side, cohort []ownership.Member) (*Session, error) {
 	s := &Session{
-		endpoint: e, name: name, side: side, done: make(chan struct{}), released: make(chan struct{}),
+		endpoint: e, name: name, side: side, cohort: cohort, done: make(chan struct{}), released: make(chan struct{}),
 		answer: Answer{Outcome: outcome.Active},
 	}
 	e.mu.Lock()
@@ -50,6 +52,11 @@ func (s *Session) Name() ownership.SessionName { return s.name }
 
 // Side says whose memory this session owns.
 func (s *Session) Side() ownership.Side { return s.side }
+
+// has reports whether the peer, in whatever life, is in the session's cohort.
+func (s *Session) has(peer ownership.Accessor) bool {
+	return slices.ContainsFunc(s.cohort, func(m ownership.Member) bool { return m.Accessor == peer })
+}
 
 // Done returns a channel that is closed at the first terminal outcome. The
 // memory may still be touched then.

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
+)
+
+// waiting are the requests that were not answered yet. Whoever creates a request
+// id (contract section 3), anybody can name it: several peers may ask under one
+// name, and none of them takes it from the others by asking first. The
+// endpoint's mu guards it.
+type waiting struct {
+	byName map[ownership.SessionName][]*Request
+	n      int
+}
+
+func (w *waiting) has(r *Request) bool { return slices.Contains(w.byName[r.piece.Session], r) }
+
+func (w *waiting) add(r *Request) {
+	w.byName[r.piece.Session] = append(w.byName[r.piece.Session], r)
+	w.n++
+}
+
+// from returns the request of one peer's life under a name, nil if there is none.
+func (w *waiting) from(name ownership.SessionName, m ownership.Member) *Request {
+	for _, r := range w.byName[name] {
+		if r.isFrom(m) {
+			return r
+		}
+	}
+	return nil
+}
+
+// remove takes a request out and reports whether it was there.
+func (w *waiting) remove(r *Request) bool {
+	name := r.piece.Session
+	list := w.byName[name]
+	i := slices.Index(list, r)
+	if i < 0 {
+		return false
+	}
+	w.n--
+	if len(list) == 1 {
+		delete(w.byName, name)
+	} else {
+		w.byName[name] = slices.Delete(list, i, i+1)
+	}
+	return true
+}
+
+func (w *waiting) all() iter.Seq2[ownership.SessionName, *Request] {
+	return func(yield func(ownership.SessionName, *Request) bool) {
+		for name, list := range w.byName {
+			for _, r := range list {
+				if !yield(name, r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+var errNameTaken = errors.New("another session has the name")
+
+// keep remembers a request until it is answered. It reports whether it is new,
+// whether there was room for it, and whether its name is that of a session in
+// which the peer asks for nothing.
+func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := r.piece.Session
+	if s := e.sessions[name]; s != nil {
+		return false, true, s.side != ownership.Send || !s.has(r.from.Accessor)
+	}
+	if e.requests.from(name, r.from) != nil {
+		return false, true, false
+	}
+	if e.requests.n >= e.config.Requests {
+		return false, false, false
+	}
+	e.arrivals++
+	r.order = e.arrivals
+	e.requests.add(r)
+	return true, true, false
+}
+
+// shared reports whether other peers have to do with the name of a request that
+// was not answered: a refusal of this one is then no refusal of theirs.
+func (e *Endpoint) shared(r *Request) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	name := r.piece.Session
+	return e.sessions[name] != nil || slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor })
+}
+
+// mayCancel reports whether a peer may end what goes on under a name. It may end
+// a live session that it is a party of, and requests that wait where it asked
+// as well or created the name; of others it is told only that it has no part in
+// them. (Contract section 8 gives every party's cancel effect, and none to others.)
+func (e *Endpoint) mayCancel(name ownership.SessionName, peer ownership.Accessor) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if s := e.sessions[name]; s != nil {
+		return s.has(peer) || s.Answer().Outcome != outcome.Active
+	}
+	list := e.requests.byName[name]
+	return len(list) == 0 || name.Request.Endpoint == string(peer) ||
+		slices.ContainsFunc(list, func(r *Request) bool { return r.from.Accessor == peer })
+}
+
+// excuse tells the peer, and nobody else, that nothing of its request is held
+// here and never will be.
+func (r *Request) excuse() {
+	if p := r.endpoint.lookup(r.from.Accessor); p != nil {
+		name := wireSession(r.piece.Session)
+		p.reply(r.from.Incarnation, wire.CancelSession{Session: name, From: wire.Send}, wire.SessionQuiesced{Session: name})
+	}
+}
+
+// answered forgets a request.
+func (e *Endpoint) answered(r *Request) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.requests.remove(r)
+}
+
+// withdrawOne forgets a request that its peer has cancelled.
+func (e *Endpoint) withdrawOne(name ownership.SessionName, from ownership.Member) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.requests.from(name, from); r != nil && e.requests.remove(r) {
+		close(r.withdrawn)
+	}
+}
+
+// withdraw forgets the requests that match: their peers need no answer.
+func (e *Endpoint) withdraw(match func(*Request) bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var list []*Request
+	for _, r := range e.requests.all() {
+		if match(r) {
+			list = append(list, r)
+		}
+	}
+	for _, r := range list {
+		e.requests.remove(r)
+		close(r.withdrawn)
+	}
+}
