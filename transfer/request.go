@@ -187,8 +187,8 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	fresh, room, foreign := e.keep(r)
 	switch {
 	case foreign:
-		r.excuse()
 		e.dropped(r, errNameTaken)
+		r.excuse()
 		return true
 	case !room:
 		e.dropped(r, nil)
