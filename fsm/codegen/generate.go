@@ -5,6 +5,7 @@ package codegen
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -27,11 +28,17 @@ type Options struct {
 	// "github.com/kvxfer/kvxfer/gen"; a spec that refers to another needs it.
 	ImportPath string
 	// Standalone puts the runtime into each package, so that the output imports
-	// the standard library alone.
+	// the standard library alone. Where the set has a system, which offers events to
+	// several machines, all packages share one: package fsm in the output folder.
 	Standalone bool
 	// SpecName gives the name of a spec file in headers; nil keeps the loader's.
 	SpecName func(file string) string
+
+	shared string // import path of the runtime that packages which stand alone share
 }
+
+// runtime is the import path of the package that the output imports.
+func (o Options) runtime() string { return cmp.Or(o.shared, runtimePath) }
 
 // File is one output file.
 type File struct {
@@ -42,6 +49,10 @@ type File struct {
 // Generate renders every spec of the set, sorted by path.
 func Generate(set *load.Set, opt Options) ([]File, error) {
 	var files []File
+	if opt.Standalone && slices.ContainsFunc(set.Specs, IsSystem) {
+		opt.Standalone, opt.shared = false, path.Join(opt.ImportPath, "fsm")
+		files = append(files, sharedRuntime())
+	}
 	for _, sp := range set.Specs {
 		f, err := generateSpec(sp, opt)
 		if err != nil {
@@ -52,6 +63,9 @@ func Generate(set *load.Set, opt Options) ([]File, error) {
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
 }
+
+// IsSystem reports whether a spec is a system.
+func IsSystem(sp load.Spec) bool { return sp.Header().Kind == load.KindSystem }
 
 // generateSpec renders the package of one spec.
 func generateSpec(sp load.Spec, opt Options) ([]File, error) {
@@ -90,7 +104,7 @@ func newEmitter(h *load.Head, opt Options) *emitter {
 	e := &emitter{file: jen.NewFilePathName(path.Join(opt.ImportPath, h.Name), h.Name), head: h, opt: opt}
 	e.file.HeaderComment(Marker(opt.specName(h.Source.File)))
 	e.file.HeaderComment(fmt.Sprintf("// spec sha256 %x; format %d", h.Source.SHA256, Format))
-	e.file.ImportName(runtimePath, "fsm")
+	e.file.ImportName(opt.runtime(), "fsm")
 	return e
 }
 
@@ -129,5 +143,5 @@ func (e *emitter) qual(name string) *jen.Statement {
 	if e.opt.Standalone {
 		return jen.Id(standaloneName(name))
 	}
-	return jen.Qual(runtimePath, name)
+	return jen.Qual(e.opt.runtime(), name)
 }

@@ -15,6 +15,16 @@ import (
 //go:embed runtime.txt
 var runtimeText string
 
+// sharedText is the runtime that packages share which stand alone with a system: what
+// package fsm holds, word for word.
+//
+//go:embed runtime_shared.txt
+var sharedText string
+
+func sharedRuntime() File {
+	return File{Path: "fsm/fsm.gen.go", Data: []byte(Marker("its own runtime") + "\n\n" + sharedText)}
+}
+
 // standaloneName is the name that something of the runtime has inside a package
 // that stands alone: results get a prefix, so that states may have their names.
 func standaloneName(name string) string {

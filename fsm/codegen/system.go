@@ -65,9 +65,6 @@ func sortedTags(t *expr.Type) []string {
 func generateSystem(sys *load.System, opt Options) ([]File, error) {
 	g := &systemGen{sys: sys, opt: opt, imports: map[string]bool{}, lane: map[int]bool{}, helpers: map[string]*expr.Var{},
 		sets: map[*expr.IndexSet]bool{}, masks: map[*expr.Def]bool{}}
-	if opt.Standalone && len(sys.Actions) > 0 {
-		return nil, fmt.Errorf("a system needs the runtime %s; only machines and tables stand alone", runtimePath)
-	}
 	if err := g.names(); err != nil {
 		return nil, err
 	}

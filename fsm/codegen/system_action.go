@@ -18,7 +18,7 @@ var kindGo = map[string]string{"invalid_argument": "InvalidArgument", "stale": "
 // staticError declares one error value.
 func (g *systemGen) staticError(name, action, kind, why string) {
 	g.errors = append(g.errors, fmt.Sprintf("%s = &%s.CallError{System: %q, Action: %q, Kind: %s.%s, Reason: %q}",
-		name, g.pkg(runtimePath), g.sys.Name, action, g.pkg(runtimePath), kindGo[kind], why))
+		name, g.pkg(g.opt.runtime()), g.sys.Name, action, g.pkg(g.opt.runtime()), kindGo[kind], why))
 }
 
 // action writes one method.

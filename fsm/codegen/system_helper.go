@@ -81,7 +81,7 @@ func (g *systemGen) machineHelpers() {
 		if v.Over != nil {
 			index, state = "i int, ", fmt.Sprintf("%s.State(s.%s.get(i))", m, field(v))
 		}
-		result := g.pkg(runtimePath) + ".Result"
+		result := g.pkg(g.opt.runtime()) + ".Result"
 		if verb == "would" {
 			g.doc("%s is what offering the event to %s would give.", name, v.Name)
 			g.p("func (s *System) %s(%sevent %s.Event) %s {\n_, result := %s.Next(%s, event)\nreturn result\n}\n", name, index, m, result, m, state)

@@ -28,7 +28,7 @@ func (g *systemGen) goType(t *expr.Type) string {
 		return "uint64"
 	}
 	if t == expr.Results {
-		return g.pkg(runtimePath) + ".Result"
+		return g.pkg(g.opt.runtime()) + ".Result"
 	}
 	home, name, _ := strings.Cut(t.Name, ".")
 	switch {
@@ -53,7 +53,7 @@ func (g *systemGen) value(t *expr.Type, v int) string {
 		return fmt.Sprint(v != 0)
 	case expr.Enum:
 		if t == expr.Results {
-			return g.pkg(runtimePath) + "." + load.GoName(t.Values[v])
+			return g.pkg(g.opt.runtime()) + "." + load.GoName(t.Values[v])
 		}
 		if own := g.goType(t); !strings.Contains(own, ".") {
 			return own + load.GoName(t.Values[v])

@@ -7,13 +7,17 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"go/format"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/kvxfer/kvxfer/fsm/codegen"
 	"github.com/kvxfer/kvxfer/fsm/load"
 )
 
@@ -65,7 +69,14 @@ func runInit(cmd *cobra.Command, name string, standalone bool) error {
 	if err != nil {
 		return err
 	}
-	words := initWords(name, importPath, generateLine(cmd, mod, standalone), standalone)
+	runtime := "github.com/kvxfer/kvxfer/fsm"
+	if standalone {
+		runtime = ""
+		if set, _, err := mod.loadSpecs(cmd); err == nil && slices.ContainsFunc(set.Specs, codegen.IsSystem) {
+			runtime = path.Join(importPath, "fsm") // machines share it with the system
+		}
+	}
+	words := initWords(name, importPath, generateLine(cmd, mod, standalone), runtime)
 	files := map[string]string{
 		"init/spec.yaml": filepath.Join(specDir, name+".yaml"),
 		"init/doc.txt":   filepath.Join(outDir, "doc.go"),
@@ -100,10 +111,11 @@ func runInit(cmd *cobra.Command, name string, standalone bool) error {
 	return nil
 }
 
-// initWords are the words in capitals of the templates.
-func initWords(name, importPath, generate string, standalone bool) *strings.Replacer {
-	result, imports := "fsm.", "\t\"github.com/kvxfer/kvxfer/fsm\"\n"
-	if standalone {
+// initWords are the words in capitals of the templates. The runtime is the import path
+// of the package fsm; empty if the machine's package has its own.
+func initWords(name, importPath, generate, runtime string) *strings.Replacer {
+	result, imports := "fsm.", "\t\""+runtime+"\"\n"
+	if runtime == "" {
 		result, imports = name+".Result", ""
 	}
 	return strings.NewReplacer("NAME", name, "IMPORTPATH", importPath, "GENERATE", generate, "FSMIMPORT", imports,
@@ -139,7 +151,13 @@ func writeNew(cmd *cobra.Command, mod *module, from, to string, words *strings.R
 	if err != nil {
 		return err
 	}
-	if err := replace(to, []byte(words.Replace(string(text)))); err != nil {
+	data := []byte(words.Replace(string(text)))
+	if filepath.Ext(to) == ".go" {
+		if data, err = format.Source(data); err != nil { // sorts the imports
+			return err
+		}
+	}
+	if err := replace(to, data); err != nil {
 		return err
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "fsmgen: wrote %s\n", mod.rel(to))
