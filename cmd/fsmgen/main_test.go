@@ -27,12 +27,18 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the built command as its users do, one folder a script.
 func TestScripts(t *testing.T) {
+	params := scriptParams(t)
+	params.Dir = "testdata"
+	testscript.Run(t, params)
+}
+
+func scriptParams(t *testing.T) testscript.Params {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+	return testscript.Params{
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -47,7 +53,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"scratch": scratch},
-	})
+	}
 }
 
 // goEnv is where go keeps things, for scripts that run it.
