@@ -65,7 +65,7 @@ func (c *core) addSession(spec SessionSpec, covered bool) error {
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
-			s.members[c.join(s, m.Accessor, m.Incarnation)].flags |= requested
+			s.members[c.join(s, m.Accessor, m.Incarnation)].rules.Request(nil)
 		}
 	}
 	c.answerOlder(spec.Name)

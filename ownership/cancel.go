@@ -75,11 +75,7 @@ func (spec *CancelSpec) fromReceiver(side Side) bool {
 
 func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
-		m := &s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)]
-		m.flags |= cancelled | owesCancel
-		if s.outcome() == outcome.Active {
-			m.flags |= endedSession
-		}
+		s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)].rules.Cancel(nil)
 	}
 	c.cancelSession(s, spec.Origin)
 	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}

@@ -31,7 +31,7 @@ type session struct {
 	ending  outcome.Event // how it has ended, until every piece has heard of it
 	trigger bool          // something in this step starts a drain (contract §6)
 	expired bool          // its request clock ran out in this step
-	cancels bool          // send side: it has ended just now and its peers are to be told
+	quiet   bool          // a member of it is to be told in this step that it is quiesced
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
