@@ -14,10 +14,11 @@ import (
 	"testing"
 )
 
-// Generated systems: of a piece that receives, and of a session.
+// Generated systems: of a piece that receives, of a session, and of a region.
 const (
 	receiveRules = "../gen/receive/receive.gen.go"
 	sessionRules = "../gen/session/session.gen.go"
+	regionRules  = "../gen/region/region.gen.go"
 )
 
 // edit replaces a text that a source file has once; names are those in package ownership.
@@ -54,7 +55,7 @@ var faults = map[string][]edit{
 	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.draining && (s.armed || !isSettled) {\n", "	if s.armed || !isSettled {\n"}},
 	"I11 evidence of a fenced name":       {{receiveRules, "	if s.released || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.released {\n		return out, errHear1\n"}},
 	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
-	"I12 a held region is handed out":     {{"region.go", "	if len(g.owners) > 0 {\n		return g.held(\"is owned\")\n	}\n	g.allocation++", "	g.allocation++"}},
+	"I12 a held region is handed out":     {{regionRules, "	if int(s.holders) > 0 {\n		return out, errReuse2\n", "	if false {\n		return out, errReuse2\n"}},
 	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
 	"I16 a region forgets its owner":      {{"carry.go", "	o.region.release(o)\n", ""}},
 	"I17 an owner is not counted":         {{"admit.go", "	c.counters.Admitted++\n", ""}},
