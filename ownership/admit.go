@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"github.com/kvxfer/kvxfer/fsm"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/retirement"
@@ -94,12 +95,13 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	before := c.admits
 	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
 		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
-	switch kind := KindOf(c.refusal(err, spec.Name.what(), "")); {
-	case kind == KindRefused:
-		busy.What = spec.Name.what()
-		return nil, busy
-	case err != nil:
-		return nil, c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
+	if err != nil {
+		what := spec.Name.what()
+		if err.(*fsm.CallError).Kind == fsm.Refused {
+			busy.What = what
+			return nil, busy
+		}
+		return nil, c.refusal(err, what, ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 	}
 	names, err := c.addOwner(s, g, &spec)
 	if err != nil {

@@ -123,7 +123,10 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
 	c.reason = reason
-	return c.refusal(c.failOwner(o), name.what(), "")
+	if err := c.failOwner(o); err != nil {
+		return c.refusal(err, name.what(), "")
+	}
+	return nil
 }
 
 // complete says that no more pieces come (contract §5).
@@ -133,5 +136,8 @@ func (c *core) complete(name SessionName) error {
 		return err
 	}
 	c.touchSession(s)
-	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
+	if err := c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])); err != nil {
+		return c.refusal(err, name.what(), "")
+	}
+	return nil
 }

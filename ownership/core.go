@@ -70,6 +70,9 @@ func (c *core) init(cfg Config) {
 	c.outbox.init()
 	c.kept.init()
 	c.admits, _ = newAdmission(&cfg) // validated
+	c.admitting = make([]admission.Effect, 0, 8)
+	c.telling = make([]memberrules.Effect, 0, 8)
+	c.decided = make([]sessionrules.Effect, 0, 8)
 	c.admission = c.currentAdmission()
 }
 
