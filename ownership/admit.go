@@ -164,11 +164,6 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 	}
 	o.claims = make([]claimed, total)
 	s.members = slices.Grow(s.members, total)
-	var remote []uint64
-	if s.side == Send {
-		remote = make([]uint64, n)
-		o.remote = &remote
-	}
 	for i := range o.claims {
 		m := Member{Accessor: Local, Incarnation: c.cfg.Incarnation}
 		if i < n {
@@ -177,9 +172,6 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 		k := c.join(s, m.Accessor, m.Incarnation)
 		s.members[k].unfenced++
 		o.claims[i] = claimed{since: c.now, member: uint16(k)}
-		if remote != nil && i < n {
-			remote[i] = m.Sequence
-		}
 	}
 	c.sequence += uint64(total)
 	g.hold(o)

@@ -21,11 +21,10 @@ type session struct {
 	order  uint64 // of admission
 
 	deadline time.Duration // while place > 0
-	place    int32         // among the deadlines, plus one; 0: no clock runs
-
-	clock retirement.System
-	rules sessionrules.System
-	side  Side
+	clock    retirement.System
+	place    int32 // among the deadlines, plus one; 0: no clock runs
+	rules    sessionrules.System
+	side     Side
 
 	touched bool
 	ending  outcome.Event // how it has ended, until every piece has heard of it
