@@ -33,13 +33,14 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 		return c.bury(name, &spec), nil
 	}
 	result := CancelResult{Session: name, Physical: PhysicalRetired}
-	side := Side(0)
+	var a *attempt
 	if r != nil {
-		if a := r.find(name.Attempt); a != nil {
-			side, result.Outcome, result.Cause, result.Origin = a.side, a.outcome, a.cause, a.origin
-		}
+		a = r.find(name.Attempt)
 	}
-	c.answerCancel(name, &spec, side)
+	if a != nil {
+		result.Outcome, result.Cause, result.Origin = a.outcome, a.cause, a.origin
+	}
+	c.answerCancel(name, &spec, a)
 	return result, nil
 }
 
@@ -96,7 +97,7 @@ func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	for _, k := range c.kept.take(name.Request, func(k keptRequest) bool { return r.covers(k.session.Attempt) }) {
 		c.answerRequest(k.session, k.from)
 	}
-	c.answerCancel(name, spec, 0)
+	c.answerCancel(name, spec, nil)
 	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}
 }
 

@@ -86,11 +86,6 @@ func (s *session) origin() Origin { return origins[s.rules.Origin()] }
 // publishes none.
 func (s *session) takesNothing() bool { return s.outcome() != outcome.Active || s.rules.Complete() }
 
-// failed reports whether the session is FAILED or CANCELLED.
-func (s *session) failed() bool {
-	return s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled
-}
-
 // physical answers whether the session's memory may be reused (contract §7).
 func (s *session) physical(fatal bool) Physical {
 	all := true

@@ -116,11 +116,34 @@ func (c *core) answerRequest(name SessionName, to Member) {
 	c.sendQuiesced(name, to)
 }
 
-// answerCancel answers a receiver's CANCEL_SESSION for such an attempt.
-func (c *core) answerCancel(name SessionName, spec *CancelSpec, side Side) {
-	if spec.From != (Member{}) && spec.fromReceiver(side) {
+// answerCancel answers a receiver's CANCEL_SESSION for such an attempt, a its record if
+// it was admitted.
+func (c *core) answerCancel(name SessionName, spec *CancelSpec, a *attempt) {
+	side := Side(0)
+	if a != nil {
+		side = a.side
+	}
+	if spec.From == (Member{}) || !spec.fromReceiver(side) {
+		return
+	}
+	if answerrules.Decide(report.MessageCancelSession, c.standing(name, a)).Quiesced {
 		c.sendQuiesced(name, spec.From)
 	}
+}
+
+// standing says what is known of an attempt that is not owned; a is its record, nil if
+// it was not admitted.
+func (c *core) standing(name SessionName, a *attempt) answerrules.Standing {
+	r := c.requests[name.Request]
+	switch {
+	case a != nil && a.outcome == outcome.Succeeded:
+		return answerrules.StandingSucceeded
+	case a != nil:
+		return answerrules.StandingFailed
+	case c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
+		return answerrules.StandingNever
+	}
+	return answerrules.StandingUnknown
 }
 
 // answerOlder answers the kept requests for attempts that will never be
@@ -163,17 +186,7 @@ func (c *core) requested(name SessionName, from Member) error {
 
 // requestedUnowned answers a REQUEST_DATA for a session that is not owned, or keeps it.
 func (c *core) requestedUnowned(name SessionName, from Member, a *attempt) error {
-	r := c.requests[name.Request]
-	standing := answerrules.StandingUnknown
-	switch {
-	case a != nil && a.outcome == outcome.Succeeded:
-		standing = answerrules.StandingSucceeded
-	case a != nil:
-		standing = answerrules.StandingFailed
-	case c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
-		standing = answerrules.StandingNever
-	}
-	switch d := answerrules.Decide(report.MessageRequestData, standing); {
+	switch d := answerrules.Decide(report.MessageRequestData, c.standing(name, a)); {
 	case d.Cancel && d.Quiesced:
 		c.answerRequest(name, from)
 	case d.Kept && !c.kept.add(keptRequest{name, from}, c.cfg.Requests):

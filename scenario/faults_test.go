@@ -47,7 +47,7 @@ var faults = map[string][]edit{
 		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
 	},
 	"I7 an invalid owner is released": {{receiveRules, "	return !s.flags.has(flagInvalid) && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
-	"I8 a release runs twice":         {{"carry.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
+	"I8 a release runs twice":         {{"owner_effects.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
 	"I9 a session retires under FATAL": {
 		{sessionRules, "	if fatal && !s.closed {\n", "	if false {\n"},
 		{receiveRules, "	if fatal {\n		return out, errRelease2\n", "	if false {\n		return out, errRelease2\n"},
@@ -57,7 +57,7 @@ var faults = map[string][]edit{
 	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
 	"I12 a held region is handed out":     {{regionRules, "	if int(s.holders) > 0 {\n		return out, errReuse2\n", "	if false {\n		return out, errReuse2\n"}},
 	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
-	"I16 a region forgets its owner":      {{"carry.go", "	o.region.release(o)\n", ""}},
+	"I16 a region forgets its owner":      {{"owner_effects.go", "	o.region.release(o)\n", ""}},
 	"I17 an owner is not counted":         {{"admit.go", "	c.counters.Admitted++\n", ""}},
 }
 
