@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"github.com/kvxfer/kvxfer/fsm"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/retirement"
@@ -65,7 +66,7 @@ func (c *core) addSession(spec SessionSpec, covered bool) error {
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
-			s.members[c.join(s, m.Accessor, m.Incarnation)].flags |= requested
+			s.members[c.join(s, m.Accessor, m.Incarnation)].rules.Request(nil)
 		}
 	}
 	c.answerOlder(spec.Name)
@@ -94,12 +95,13 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	before := c.admits
 	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
 		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
-	switch kind := KindOf(c.refusal(err, spec.Name.what(), "")); {
-	case kind == KindRefused:
-		busy.What = spec.Name.what()
-		return nil, busy
-	case err != nil:
-		return nil, c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
+	if err != nil {
+		what := spec.Name.what()
+		if err.(*fsm.CallError).Kind == fsm.Refused {
+			busy.What = what
+			return nil, busy
+		}
+		return nil, c.refusal(err, what, ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 	}
 	names, err := c.addOwner(s, g, &spec)
 	if err != nil {
@@ -162,11 +164,6 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 	}
 	o.claims = make([]claimed, total)
 	s.members = slices.Grow(s.members, total)
-	var remote []uint64
-	if s.side == Send {
-		remote = make([]uint64, n)
-		o.remote = &remote
-	}
 	for i := range o.claims {
 		m := Member{Accessor: Local, Incarnation: c.cfg.Incarnation}
 		if i < n {
@@ -175,9 +172,6 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 		k := c.join(s, m.Accessor, m.Incarnation)
 		s.members[k].unfenced++
 		o.claims[i] = claimed{since: c.now, member: uint16(k)}
-		if remote != nil && i < n {
-			remote[i] = m.Sequence
-		}
 	}
 	c.sequence += uint64(total)
 	g.hold(o)

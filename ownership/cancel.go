@@ -33,13 +33,14 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 		return c.bury(name, &spec), nil
 	}
 	result := CancelResult{Session: name, Physical: PhysicalRetired}
-	side := Side(0)
+	var a *attempt
 	if r != nil {
-		if a := r.find(name.Attempt); a != nil {
-			side, result.Outcome, result.Cause, result.Origin = a.side, a.outcome, a.cause, a.origin
-		}
+		a = r.find(name.Attempt)
 	}
-	c.answerCancel(name, &spec, side)
+	if a != nil {
+		result.Outcome, result.Cause, result.Origin = a.outcome, a.cause, a.origin
+	}
+	c.answerCancel(name, &spec, a)
 	return result, nil
 }
 
@@ -75,11 +76,7 @@ func (spec *CancelSpec) fromReceiver(side Side) bool {
 
 func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
-		m := &s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)]
-		m.flags |= cancelled | owesCancel
-		if s.outcome() == outcome.Active {
-			m.flags |= endedSession
-		}
+		s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)].rules.Cancel(nil)
 	}
 	c.cancelSession(s, spec.Origin)
 	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}
@@ -100,7 +97,7 @@ func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	for _, k := range c.kept.take(name.Request, func(k keptRequest) bool { return r.covers(k.session.Attempt) }) {
 		c.answerRequest(k.session, k.from)
 	}
-	c.answerCancel(name, spec, 0)
+	c.answerCancel(name, spec, nil)
 	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}
 }
 
@@ -127,7 +124,10 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
 	c.reason = reason
-	return c.refusal(c.failOwner(o), name.what(), "")
+	if err := c.failOwner(o); err != nil {
+		return c.refusal(err, name.what(), "")
+	}
+	return nil
 }
 
 // complete says that no more pieces come (contract §5).
@@ -137,5 +137,8 @@ func (c *core) complete(name SessionName) error {
 		return err
 	}
 	c.touchSession(s)
-	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
+	if err := c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])); err != nil {
+		return c.refusal(err, name.what(), "")
+	}
+	return nil
 }

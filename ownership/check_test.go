@@ -30,6 +30,12 @@ func checkInvariants(t testing.TB, r *Registry) {
 		if err := recountSession(s, doubts); err != nil {
 			t.Fatalf("session %v: %v", s.name, err)
 		}
+		for k := range s.members {
+			m := &s.members[k]
+			if _, waits := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]; m.quiet || m.rules.Waiting() && !waits {
+				t.Fatalf("session %v: the SESSION_QUIESCED for %v does not wait", s.name, m.peer.member())
+			}
+		}
 		unsettled += s.rules.Unsettled()
 		owners += len(s.pieces)
 		if s.place > 0 {

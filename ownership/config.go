@@ -3,10 +3,7 @@
 
 package ownership
 
-import (
-	"math"
-	"time"
-)
+import "time"
 
 // Defaults of a zero field in [Config].
 const (
@@ -99,12 +96,4 @@ func defaultTo[T time.Duration | int](field *T, def T) {
 	if *field == 0 {
 		*field = def
 	}
-}
-
-// later returns at+d without overflow; d is not negative.
-func later(at, d time.Duration) time.Duration {
-	if at > math.MaxInt64-d {
-		return math.MaxInt64
-	}
-	return at + d
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/admission"
+	memberrules "github.com/kvxfer/kvxfer/gen/member"
 	"github.com/kvxfer/kvxfer/gen/receive"
 	"github.com/kvxfer/kvxfer/gen/send"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
@@ -40,6 +41,7 @@ type core struct {
 	sequence  uint64 // of the last claim
 	admitted  uint64 // sessions, orders them
 
+	telling    []memberrules.Effect
 	admits     admission.System
 	admitting  []admission.Effect // scratch
 	contained  *Containment       // once FATAL
@@ -68,6 +70,9 @@ func (c *core) init(cfg Config) {
 	c.outbox.init()
 	c.kept.init()
 	c.admits, _ = newAdmission(&cfg) // validated
+	c.admitting = make([]admission.Effect, 0, 8)
+	c.telling = make([]memberrules.Effect, 0, 8)
+	c.decided = make([]sessionrules.Effect, 0, 8)
 	c.admission = c.currentAdmission()
 }
 
@@ -179,7 +184,6 @@ func (c *core) settle(s *session) {
 		c.log.sessionSettled(c.now, s.name)
 	case was && !is:
 		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
-		c.takeBack(s)
 	}
 	c.tell(s)
 	c.schedule(s)

@@ -22,6 +22,14 @@
 //  4. Sends what the outbox holds, in order: [Registry.Peek], [Registry.Delivered].
 //  5. Takes memory back on a [Released] effect and on nothing else.
 //
+// # Decisions
+//
+// What is decided about a piece, a session, its clocks, a region, a peer's messages
+// and admission is the state of a system generated from spec/ (receive, send,
+// session, retirement, region, member, admission), where every invariant is proved
+// by visiting every state. This package looks names up, makes the call, carries the
+// effects out and keeps the tables that the systems ask about.
+//
 // # Time
 //
 // The package reads no clock. Each call takes at, the monotonic time since an

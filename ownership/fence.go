@@ -74,7 +74,7 @@ func (p *peer) endVisits(match func(*session) bool) {
 			continue
 		}
 		k, _ := s.memberOf(p.member())
-		s.members[k].flags &^= requested | owesRequest | owesCancel
+		s.members[k].rules.Fence(nil)
 	}
 }
 

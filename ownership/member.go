@@ -3,7 +3,11 @@
 
 package ownership
 
-import "slices"
+import (
+	"slices"
+
+	memberrules "github.com/kvxfer/kvxfer/gen/member"
+)
 
 // peer is one life of an accessor, with the sessions that name it. The own
 // scatter and gather are the peer named Local.
@@ -20,28 +24,15 @@ func (p *peer) local() bool { return p.accessor == Local }
 
 func (p *peer) member() Member { return Member{Accessor: p.accessor, Incarnation: p.incarnation} }
 
-// member is a peer's part in one session.
+// member is a peer's part in one session; what it is told is its system's to say.
 type member struct {
 	peer       *peer
 	live       uint16 // claims PUBLISHED or IN_DOUBT
 	publishing uint16 // gates with a claim of it
 	unfenced   uint16 // claims
-	flags      memberFlags
+	rules      memberrules.System
+	quiet      bool // in this step it is to be told that the session is quiesced
 }
-
-type memberFlags uint8
-
-const (
-	told         memberFlags = 1 << iota // CANCEL_SESSION was queued for it
-	cancelled                            // it sent a CANCEL_SESSION itself
-	requested                            // its REQUEST_DATA has arrived
-	quiesced                             // SESSION_QUIESCED was queued for it, and not taken back
-	owesRequest                          // its REQUEST_DATA is to be answered once settled
-	owesCancel                           // its CANCEL_SESSION is to be answered once settled
-	endedSession                         // its CANCEL_SESSION ended the session
-)
-
-func (m *member) has(f memberFlags) bool { return m.flags&f != 0 }
 
 // maxMembers bounds the accessors of a session, and its pieces, so that claims
 // and members stay small.
@@ -74,7 +65,9 @@ func (c *core) join(s *session, a Accessor, i Incarnation) int {
 		c.lonely--
 	}
 	p.sessions = append(p.sessions, s)
-	s.members = append(s.members, member{peer: p})
+	rules, _ := memberrules.New(memberrules.Side(s.side))               // the side is one of the two
+	rules.Tell(s.stands(), s.clock.Settled(), false, false, false, nil) // it has nothing yet
+	s.members = append(s.members, member{peer: p, rules: rules})
 	return len(s.members) - 1
 }
 

@@ -25,10 +25,9 @@ type owner struct {
 	region  *region
 	first   uint64
 	claims  []claimed // the cohort's, then the local one
-	remote  *[]uint64 // send side: the peers' own sequences, one a cohort claim
 
 	receive *receive.System // one of the two decides
-	send    *send.System
+	send    *sender
 
 	slot     int32 // in region.owners
 	counted  bool  // cohort is N of a candidate superset
@@ -53,7 +52,8 @@ type (
 	}
 	sender struct {
 		owner
-		rules send.System
+		rules  send.System
+		remote []uint64 // the peers' own sequences, one a cohort claim
 	}
 )
 
@@ -65,8 +65,11 @@ func newOwner(side Side, spec *PieceSpec) (*owner, error) {
 		if err != nil {
 			return nil, err
 		}
-		o := &sender{rules: rules}
-		o.send = &o.rules
+		o := &sender{rules: rules, remote: make([]uint64, n)}
+		for i, m := range spec.Cohort {
+			o.remote[i] = m.Sequence
+		}
+		o.send = o
 		return &o.owner, nil
 	}
 	need := n
@@ -119,21 +122,21 @@ func (o *owner) gate() gate.State {
 	if o.receive != nil {
 		return o.receive.Gate()
 	}
-	return o.send.Gate()
+	return o.send.rules.Gate()
 }
 
 func (o *owner) outcome() outcome.State {
 	if o.receive != nil {
 		return o.receive.Outcome()
 	}
-	return o.send.Outcome()
+	return o.send.rules.Outcome()
 }
 
 func (o *owner) invalid() bool {
 	if o.receive != nil {
 		return o.receive.Invalid()
 	}
-	return o.send.Invalid()
+	return o.send.rules.Invalid()
 }
 
 // isSettled reports whether nothing of the owner waits for proof (contract §6).
@@ -141,7 +144,7 @@ func (o *owner) isSettled() bool {
 	if o.receive != nil {
 		return o.receive.Settled()
 	}
-	return o.send.Settled()
+	return o.send.rules.Settled()
 }
 
 // inDoubt reports whether the owner is invalid or a claim of it IN_DOUBT (contract §7).
@@ -149,7 +152,7 @@ func (o *owner) inDoubt() bool {
 	if o.receive != nil {
 		return o.receive.Doubtful()
 	}
-	return o.send.Doubtful()
+	return o.send.rules.Doubtful()
 }
 
 // state returns the state of claim i, the local one included.
@@ -158,11 +161,11 @@ func (o *owner) state(i int) claim.State {
 	case local && o.receive != nil:
 		return o.receive.Local()
 	case local:
-		return o.send.Local()
+		return o.send.rules.Local()
 	case o.receive != nil:
 		return o.receive.Claims(i)
 	}
-	return o.send.Claims(i)
+	return o.send.rules.Claims(i)
 }
 
 // fenced reports whether a fence ended the name of claim i.
@@ -171,11 +174,11 @@ func (o *owner) fenced(i int) bool {
 	case local && o.receive != nil:
 		return o.receive.LocalFenced()
 	case local:
-		return o.send.LocalFenced()
+		return o.send.rules.LocalFenced()
 	case o.receive != nil:
 		return o.receive.Fenced(i)
 	}
-	return o.send.Fenced(i)
+	return o.send.rules.Fenced(i)
 }
 
 // verdict returns what was said about delivery; the end of a scatter or gather is one.
@@ -188,7 +191,7 @@ func (o *owner) verdict(i int) verdict.State {
 	case o.receive != nil:
 		return o.receive.Verdicts(i)
 	}
-	return o.send.Verdicts(i)
+	return o.send.rules.Verdicts(i)
 }
 
 // counts reports whether the accessor's result counts: its claim is DRAINED, or
@@ -206,7 +209,7 @@ func (o *owner) phase(i int) operation.Phase {
 	if o.send == nil || i == o.size() {
 		return 0
 	}
-	return o.send.Phases(i)
+	return o.send.rules.Phases(i)
 }
 
 // selected reports whether N candidates of a counted cohort counted once: final.

@@ -7,6 +7,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/kvxfer/kvxfer/fsm"
+	regionrules "github.com/kvxfer/kvxfer/gen/region"
 )
 
 // region is memory that owners hold (contract §7). Neither generation changes
@@ -16,20 +19,17 @@ type region struct {
 	addr, len    uint64
 	allocation   uint64
 	registration uint64
-	registered   bool
+	rules        regionrules.System
 	owners       []*owner
 }
 
-// mayHold refuses a region that is not registered, or that another owner holds;
-// send owners share.
+// mayHold asks whether an owner on that side could hold the region now.
 func (g *region) mayHold(side Side) *Error {
-	if !g.registered {
-		return fail(KindRefused, "region "+g.id, "region "+g.id+" is not registered")
+	rules := g.rules
+	if _, err := rules.Take(regionrules.Side(side), nil); err != nil {
+		return g.held(err.(*fsm.CallError).Reason)
 	}
-	if len(g.owners) == 0 || side == Send && g.owners[0].session.side == Send {
-		return nil
-	}
-	return g.held("is held by another owner")
+	return nil
 }
 
 func (g *region) held(why string) *Error {
@@ -46,6 +46,7 @@ func (g *region) held(why string) *Error {
 func (g *region) hold(o *owner) {
 	o.region, o.slot = g, int32(len(g.owners))
 	g.owners = append(g.owners, o)
+	g.rules.Take(regionrules.Side(o.session.side), nil) // it was asked by mayHold
 }
 
 func (g *region) release(o *owner) {
@@ -54,10 +55,11 @@ func (g *region) release(o *owner) {
 	g.owners[o.slot].slot = o.slot
 	g.owners[last] = nil
 	g.owners = g.owners[:last]
+	g.rules.GiveBack(nil)
 }
 
 func (g *region) state() RegionState {
-	st := RegionState{ID: g.id, Len: g.len, Allocation: g.allocation, Registration: g.registration, Registered: g.registered}
+	st := RegionState{ID: g.id, Len: g.len, Allocation: g.allocation, Registration: g.registration, Registered: g.rules.Registered()}
 	for _, o := range g.owners {
 		st.Owners = append(st.Owners, o.pieceName())
 	}
@@ -74,18 +76,26 @@ func (c *core) addRegion(spec RegionSpec) error {
 		return fail(KindInvalid, "region "+spec.ID, "ends beyond the address space")
 	}
 	g := c.regions[spec.ID]
-	if g != nil && g.registered {
-		return fail(KindReject, "region "+spec.ID, "is registered")
+	if g == nil {
+		rules, _ := regionrules.New() // nothing to refuse
+		g = &region{id: spec.ID, allocation: 1, registration: 1, rules: rules}
+	}
+	known := c.regions[spec.ID] != nil
+	if rules := g.rules; known { // a copy: an overlap may refuse it yet
+		if _, err := rules.Register(nil); err != nil {
+			return c.refusal(err, "region "+spec.ID, "")
+		}
 	}
 	if other := c.ranges.overlapping(spec, g); other != nil {
 		return fail(KindReject, "region "+spec.ID, "overlaps region "+other.id)
 	}
-	if g == nil {
-		g = &region{id: spec.ID, allocation: 1, registration: 1}
+	if known {
+		g.rules.Register(nil)
+	} else {
 		c.regions[spec.ID] = g
 	}
 	c.ranges.remove(g)
-	g.registered, g.addr, g.len = true, spec.Addr, spec.Len
+	g.addr, g.len = spec.Addr, spec.Len
 	c.ranges.insert(g)
 	return nil
 }
@@ -103,8 +113,9 @@ func (c *core) reuse(id string) error {
 	if err != nil {
 		return err
 	}
-	if len(g.owners) > 0 {
-		return g.held("is owned")
+	var room [1]regionrules.Effect
+	if _, err := g.rules.Reuse(room[:0]); err != nil {
+		return c.regionRefusal(g, err)
 	}
 	g.allocation++
 	return nil
@@ -112,32 +123,33 @@ func (c *core) reuse(id string) error {
 
 func (c *core) deregister(id string) error {
 	g, err := c.knownRegion(id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.fatal():
-		return c.fatalError("region " + id)
-	case len(g.owners) > 0:
-		return g.held("is owned")
-	case !g.registered:
-		return fail(KindReject, "region "+id, "is not registered")
 	}
-	g.registered = false
+	if _, err := g.rules.Deregister(c.fatal(), nil); err != nil {
+		return c.regionRefusal(g, err)
+	}
 	g.registration++
 	return nil
 }
 
 func (c *core) removeRegion(id string) error {
 	g, err := c.knownRegion(id)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case c.fatal():
-		return c.fatalError("region " + id)
-	case len(g.owners) > 0:
-		return g.held("is owned")
+	}
+	if _, err := g.rules.Remove(c.fatal(), nil); err != nil {
+		return c.regionRefusal(g, err)
 	}
 	c.ranges.remove(g)
 	delete(c.regions, id)
 	return nil
+}
+
+// regionRefusal names what holds the region, where that is the reason.
+func (c *core) regionRefusal(g *region, err error) error {
+	if call := err.(*fsm.CallError); call.Kind == fsm.Refused {
+		return g.held(call.Reason)
+	}
+	return c.refusal(err, "region "+g.id, "")
 }

@@ -27,6 +27,7 @@ func (r *Registry) Delivered(to Accessor, number uint64) bool {
 	if n == nil || n.out.Number != number {
 		return false
 	}
+	r.core.left(n)
 	r.core.outbox.remove(n)
 	return true
 }

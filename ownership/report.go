@@ -52,12 +52,11 @@ func (c *core) ack(e *evidence) error {
 	if err != nil {
 		return err
 	}
-	what := e.session.what()
 	if s.side != Receive {
-		return fail(KindInvalid, what, "is of the send side")
+		return fail(KindInvalid, e.session.what(), "is of the send side")
 	}
 	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
-		return fail(KindStale, what, e.from.String()+" is gone")
+		return fail(KindStale, e.session.what(), e.from.String()+" is gone")
 	}
 	k, named := s.memberOf(e.from)
 	place := sessionrules.PlaceMember
@@ -70,8 +69,8 @@ func (c *core) ack(e *evidence) error {
 		place = sessionrules.PlaceEnded
 	}
 	out, err := s.rules.Acknowledge(place, c.decided[:0])
-	for _, e := range out {
-		switch e.Kind {
+	for _, effect := range out {
+		switch effect.Kind {
 		case sessionrules.OfferAckedEffect:
 			c.acknowledge(s, k)
 		case sessionrules.LatchPiecesEffect:
@@ -82,7 +81,10 @@ func (c *core) ack(e *evidence) error {
 			c.counters.Ignored++
 		}
 	}
-	return c.refusal(err, what, ": "+e.from.String())
+	if err != nil {
+		return c.refusal(err, e.session.what(), ": "+e.from.String())
+	}
+	return nil
 }
 
 // memberOf returns the member's index, -1 where the session names only other

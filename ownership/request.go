@@ -129,8 +129,11 @@ func (c *core) setWatermark(name string, below uint64) error {
 	}
 	e := c.endpoints[name]
 	out, err := c.admits.Watermark(below > 0 && (e == nil || below > e.watermark), c.admitting[:0])
-	if !askedFor(out, admission.RetireBelowEffect) {
+	switch {
+	case err != nil:
 		return c.refusal(err, "watermark of "+name, "")
+	case !askedFor(out, admission.RetireBelowEffect):
+		return nil
 	}
 	e = c.endpoint(name)
 	e.watermark = below

@@ -21,17 +21,16 @@ type session struct {
 	order  uint64 // of admission
 
 	deadline time.Duration // while place > 0
-	place    int32         // among the deadlines, plus one; 0: no clock runs
-
-	clock retirement.System
-	rules sessionrules.System
-	side  Side
+	clock    retirement.System
+	place    int32 // among the deadlines, plus one; 0: no clock runs
+	rules    sessionrules.System
+	side     Side
 
 	touched bool
 	ending  outcome.Event // how it has ended, until every piece has heard of it
 	trigger bool          // something in this step starts a drain (contract §6)
 	expired bool          // its request clock ran out in this step
-	cancels bool          // send side: it has ended just now and its peers are to be told
+	quiet   bool          // a member of it is to be told in this step that it is quiesced
 
 	pieces  []*owner
 	single  [1]*owner         // room for the first piece
@@ -86,11 +85,6 @@ func (s *session) origin() Origin { return origins[s.rules.Origin()] }
 // takesNothing reports whether it is terminal or complete: it takes no piece and
 // publishes none.
 func (s *session) takesNothing() bool { return s.outcome() != outcome.Active || s.rules.Complete() }
-
-// failed reports whether the session is FAILED or CANCELLED.
-func (s *session) failed() bool {
-	return s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled
-}
 
 // physical answers whether the session's memory may be reused (contract §7).
 func (s *session) physical(fatal bool) Physical {

@@ -4,96 +4,80 @@
 package ownership
 
 import (
+	answerrules "github.com/kvxfer/kvxfer/gen/answer"
+	memberrules "github.com/kvxfer/kvxfer/gen/member"
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/report"
 )
 
 // result queues the RESULT that a sender's claim gives as it moved (contract §8).
 func (c *core) result(o *owner, i int, says Evidence) {
 	p := o.member(i).peer
-	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, (*o.remote)[i]}
+	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, o.send.remote[i]}
 	c.queue(p.member(), Send, &Result{name, says})
 }
 
-// tell queues the CANCEL_SESSION that a session's end asks for, after each step.
+// tell asks for each member what it is to be told after the step: its CANCEL_SESSION
+// is queued at once, its SESSION_QUIESCED by tellQuiet.
 func (c *core) tell(s *session) {
-	switch {
-	case s.side == Receive && s.failed():
-		c.tellSenders(s)
-	case s.cancels:
-		s.cancels = false
-		c.tellReceivers(s)
+	if s.outcome() == outcome.Active {
+		return // nobody is told anything
 	}
-}
-
-// tellQuiet queues the SESSION_QUIESCED of a sender's session that is settled.
-func (c *core) tellQuiet(s *session) {
-	if s.side == Send && s.clock.Settled() {
-		c.tellSettled(s)
-	}
-}
-
-// tellSenders: once for a session and accessor, while its claim is live and not
-// fenced, and no gate with it is PUBLISHING. A fenced claim is never live.
-func (c *core) tellSenders(s *session) {
+	stands, settled := s.stands(), s.clock.Settled()
 	for k := range s.members {
 		m := &s.members[k]
-		if m.live == 0 || m.has(told) || m.peer.local() || s.busyWith(m.peer.accessor) {
+		if m.peer.local() {
 			continue
 		}
-		m.flags |= told
-		c.queue(m.peer.member(), Receive, &CancelSession{s.name, Receive})
+		out, _ := m.rules.Tell(stands, settled, m.live > 0, m.live > 0 && s.busyWith(m), m.unfenced > 0, c.telling[:0])
+		for _, e := range out {
+			switch e.Kind {
+			case memberrules.CancelSessionEffect:
+				c.queue(m.peer.member(), s.side, &CancelSession{s.name, s.side})
+			case memberrules.SessionQuiescedEffect:
+				m.quiet, s.quiet = true, true
+			case memberrules.TakeBackEffect:
+				c.takeBack(s, m)
+			}
+		}
 	}
 }
 
-// busyWith reports whether a gate with the accessor is PUBLISHING, or whether it
-// was told under the name of another life.
-func (s *session) busyWith(a Accessor) bool {
+// stands says how the session stands, in the words of what is told of it.
+func (s *session) stands() memberrules.Standing {
+	switch s.outcome() {
+	case outcome.Active:
+		return memberrules.StandingActive
+	case outcome.Succeeded:
+		return memberrules.StandingSucceeded
+	}
+	return memberrules.StandingFailed
+}
+
+// tellQuiet queues the SESSION_QUIESCED that tell found.
+func (c *core) tellQuiet(s *session) {
+	if !s.quiet {
+		return
+	}
+	s.quiet = false
 	for k := range s.members {
-		if m := &s.members[k]; m.peer.accessor == a && (m.publishing > 0 || m.has(told)) {
+		if m := &s.members[k]; m.quiet {
+			m.quiet = false
+			c.sendQuiesced(s.name, m.peer.member())
+		}
+	}
+}
+
+// busyWith reports whether a gate with the member's accessor is PUBLISHING, or whether
+// it was told under the name of another life.
+func (s *session) busyWith(m *member) bool {
+	for k := range s.members {
+		other := &s.members[k]
+		if other.peer.accessor == m.peer.accessor && (other.publishing > 0 || other != m && other.rules.Told()) {
 			return true
 		}
 	}
 	return false
-}
-
-// concerned reports whether a sender tells the member of its session's end.
-func (m *member) concerned() bool {
-	return !m.peer.local() && (m.unfenced > 0 || m.has(requested))
-}
-
-// tellReceivers: at the end of a session, to all concerned but the peer that
-// ended it.
-func (c *core) tellReceivers(s *session) {
-	for k := range s.members {
-		if m := &s.members[k]; m.concerned() && !m.has(told|endedSession) {
-			c.sendCancel(s, m)
-		}
-	}
-}
-
-func (c *core) sendCancel(s *session, m *member) {
-	m.flags |= told
-	c.queue(m.peer.member(), Send, &CancelSession{s.name, Send})
-}
-
-// tellSettled: once a sender's session holds nothing and never will. A success
-// is no news but to a peer that cancelled.
-func (c *core) tellSettled(s *session) {
-	for k := range s.members {
-		m := &s.members[k]
-		owes := m.has(owesCancel)
-		if s.failed() {
-			owes = owes || m.has(owesRequest) || m.concerned() && !m.has(quiesced)
-		}
-		if owes {
-			if m.has(owesRequest) && !m.has(told|cancelled) && s.failed() {
-				c.sendCancel(s, m)
-			}
-			c.sendQuiesced(s.name, m.peer.member())
-			m.flags |= quiesced
-		}
-		m.flags &^= owesCancel | owesRequest
-	}
 }
 
 // sendQuiesced queues a SESSION_QUIESCED unless one waits already.
@@ -103,20 +87,22 @@ func (c *core) sendQuiesced(name SessionName, to Member) {
 	}
 }
 
-// takeBack takes the SESSION_QUIESCED back that have not left, when the session
-// stops being settled; they are queued again when it is.
-func (c *core) takeBack(s *session) {
-	if s.side != Send {
+// takeBack takes a SESSION_QUIESCED back that has not left.
+func (c *core) takeBack(s *session, m *member) {
+	if n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]; n != nil {
+		c.unqueue(n)
+	}
+}
+
+// left notes that a message was delivered.
+func (c *core) left(n *node) {
+	if _, ok := n.out.Message.(*SessionQuiesced); !ok {
 		return
 	}
-	for k := range s.members {
-		m := &s.members[k]
-		n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]
-		if n == nil {
-			continue
+	if s := c.owned(n.out.Message.Session()); s != nil {
+		if k, _ := s.memberOf(n.out.To); k >= 0 {
+			s.members[k].rules.Left(nil)
 		}
-		c.unqueue(n)
-		m.flags = m.flags&^quiesced | owesCancel
 	}
 }
 
@@ -130,11 +116,34 @@ func (c *core) answerRequest(name SessionName, to Member) {
 	c.sendQuiesced(name, to)
 }
 
-// answerCancel answers a receiver's CANCEL_SESSION for such an attempt.
-func (c *core) answerCancel(name SessionName, spec *CancelSpec, side Side) {
-	if spec.From != (Member{}) && spec.fromReceiver(side) {
+// answerCancel answers a receiver's CANCEL_SESSION for such an attempt, a its record if
+// it was admitted.
+func (c *core) answerCancel(name SessionName, spec *CancelSpec, a *attempt) {
+	side := Side(0)
+	if a != nil {
+		side = a.side
+	}
+	if spec.From == (Member{}) || !spec.fromReceiver(side) {
+		return
+	}
+	if answerrules.Decide(report.MessageCancelSession, c.standing(name, a)).Quiesced {
 		c.sendQuiesced(name, spec.From)
 	}
+}
+
+// standing says what is known of an attempt that is not owned; a is its record, nil if
+// it was not admitted.
+func (c *core) standing(name SessionName, a *attempt) answerrules.Standing {
+	r := c.requests[name.Request]
+	switch {
+	case a != nil && a.outcome == outcome.Succeeded:
+		return answerrules.StandingSucceeded
+	case a != nil:
+		return answerrules.StandingFailed
+	case c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
+		return answerrules.StandingNever
+	}
+	return answerrules.StandingUnknown
 }
 
 // answerOlder answers the kept requests for attempts that will never be
@@ -169,22 +178,25 @@ func (c *core) requested(name SessionName, from Member) error {
 		return fail(KindInvalid, what, "is of the receive side")
 	case a != nil && a.session != nil:
 		c.requestedOwned(a.session, from)
-	case a != nil && a.outcome == outcome.Succeeded:
-	case a != nil, c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
+	default:
+		return c.requestedUnowned(name, from, a)
+	}
+	return nil
+}
+
+// requestedUnowned answers a REQUEST_DATA for a session that is not owned, or keeps it.
+func (c *core) requestedUnowned(name SessionName, from Member, a *attempt) error {
+	switch d := answerrules.Decide(report.MessageRequestData, c.standing(name, a)); {
+	case d.Cancel && d.Quiesced:
 		c.answerRequest(name, from)
-	case !c.kept.add(keptRequest{name, from}, c.cfg.Requests):
+	case d.Kept && !c.kept.add(keptRequest{name, from}, c.cfg.Requests):
 		c.counters.RequestsDropped++
-		return fail(KindCapacity, what, "the table of kept requests is full")
+		return fail(KindCapacity, name.what(), "the table of kept requests is full")
 	}
 	return nil
 }
 
 func (c *core) requestedOwned(s *session, from Member) {
-	m := &s.members[c.join(s, from.Accessor, from.Incarnation)]
-	if s.outcome() == outcome.Active {
-		m.flags |= requested
-		return
-	}
-	m.flags |= owesRequest
+	s.members[c.join(s, from.Accessor, from.Incarnation)].rules.Request(nil)
 	c.touchSession(s)
 }

@@ -14,10 +14,11 @@ import (
 	"testing"
 )
 
-// Generated systems: of a piece that receives, and of a session.
+// Generated systems: of a piece that receives, of a session, and of a region.
 const (
 	receiveRules = "../gen/receive/receive.gen.go"
 	sessionRules = "../gen/session/session.gen.go"
+	regionRules  = "../gen/region/region.gen.go"
 )
 
 // edit replaces a text that a source file has once; names are those in package ownership.
@@ -35,7 +36,7 @@ var faults = map[string][]edit{
 	},
 	"I3 a later outcome replaces the first": {{sessionRules, "	if s.wouldOutcome(how) == fsm.Moved {\n", "	if s.wouldOutcome(how) == fsm.Moved || s.outcome == outcome.Failed {\n"}},
 	"I4 success does not wait for the fan-out": {
-		{receiveRules, "	return s.gate == gate.Sealed && !s.invalid && s.Answered() && (", "	return !s.invalid && s.Answered() && ("},
+		{receiveRules, "	return s.gate == gate.Sealed && !s.flags.has(flagInvalid) && s.Answered() && (", "	return !s.flags.has(flagInvalid) && s.Answered() && ("},
 	},
 	"I5 a settlement is a delivery": {
 		{receiveRules, "			s.late |= 1 << a\n		}\n		if e == claim.Doubt {\n", "			s.late |= 1 << a\n		}\n		if false {\n"},
@@ -45,18 +46,18 @@ var faults = map[string][]edit{
 	"I6 the end of the grace frees a claim": {
 		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
 	},
-	"I7 an invalid owner is released": {{receiveRules, "	return !s.invalid && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
-	"I8 a release runs twice":         {{"carry.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
+	"I7 an invalid owner is released": {{receiveRules, "	return !s.flags.has(flagInvalid) && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
+	"I8 a release runs twice":         {{"owner_effects.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
 	"I9 a session retires under FATAL": {
 		{sessionRules, "	if fatal && !s.closed {\n", "	if false {\n"},
 		{receiveRules, "	if fatal {\n		return out, errRelease2\n", "	if false {\n		return out, errRelease2\n"},
 	},
-	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.draining && (s.armed || !isSettled) {\n", "	if s.armed || !isSettled {\n"}},
-	"I11 evidence of a fenced name":       {{receiveRules, "	if s.released || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.released {\n		return out, errHear1\n"}},
+	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.flags.has(flagDraining) && (s.flags.has(flagArmed) || !isSettled) {\n", "	if s.flags.has(flagArmed) || !isSettled {\n"}},
+	"I11 evidence of a fenced name":       {{receiveRules, "	if s.flags.has(flagReleased) || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.flags.has(flagReleased) {\n		return out, errHear1\n"}},
 	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
-	"I12 a held region is handed out":     {{"region.go", "	if len(g.owners) > 0 {\n		return g.held(\"is owned\")\n	}\n	g.allocation++", "	g.allocation++"}},
+	"I12 a held region is handed out":     {{regionRules, "	if int(s.holders) > 0 {\n		return out, errReuse2\n", "	if false {\n		return out, errReuse2\n"}},
 	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
-	"I16 a region forgets its owner":      {{"carry.go", "	o.region.release(o)\n", ""}},
+	"I16 a region forgets its owner":      {{"owner_effects.go", "	o.region.release(o)\n", ""}},
 	"I17 an owner is not counted":         {{"admit.go", "	c.counters.Admitted++\n", ""}},
 }
 

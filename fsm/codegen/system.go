@@ -29,8 +29,9 @@ type systemGen struct {
 	masks      map[*expr.Def]bool
 	maskList   []*expr.Def
 	broadcasts bool
-	sums       bool     // of times
-	errors     []string // declarations of static errors
+	sums       bool        // of times
+	flags      []*expr.Var // kept as bits of one number
+	errors     []string    // declarations of static errors
 	err        error
 	b          bytes.Buffer
 }
@@ -68,6 +69,7 @@ func generateSystem(sys *load.System, opt Options) ([]File, error) {
 	if err := g.names(); err != nil {
 		return nil, err
 	}
+	g.packFlags()
 	g.enums()
 	g.effects()
 	g.state()

@@ -175,6 +175,8 @@ func (g *systemGen) assign(s *expr.Stmt) {
 	v := s.Target.Var
 	f := "s." + field(v)
 	switch {
+	case g.packs(v):
+		g.p("s.flags.set(%s, %s)", flagName(v), g.expr(s.Value))
 	case v.Over == nil:
 		g.p("%s = %s", f, g.store(v, g.expr(s.Value)))
 	case v.Type.Kind == expr.Bool:

@@ -96,6 +96,8 @@ func (g *systemGen) read(n *expr.Node) (string, int) {
 	v := n.Var
 	f := "s." + field(v)
 	switch {
+	case g.packs(v):
+		return "s.flags.has(" + flagName(v) + ")", unary
 	case v.Over == nil && v.Type.Kind == expr.Int && !v.Type.Time:
 		return "int(" + f + ")", unary
 	case v.Over == nil:

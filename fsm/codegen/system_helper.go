@@ -112,6 +112,7 @@ func (g *systemGen) setHelpers() {
 		g.doc("everyone is the mask of all if yes, and of none if not.")
 		g.p("func everyone(yes bool) uint64 {\nif yes {\nreturn ^uint64(0)\n}\nreturn 0\n}\n")
 	}
+	g.flagType()
 	if g.sums {
 		g.doc("later is the time d after at, or the last one that there is.")
 		g.p("func later(at, d time.Duration) time.Duration {\nif d > 0 && at > %s.MaxInt64-d {\nreturn math.MaxInt64\n}\nreturn at + d\n}\n", g.pkg("math"))

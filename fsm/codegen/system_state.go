@@ -88,7 +88,12 @@ func (g *systemGen) state() {
 	g.p("type System struct {")
 	var fields []structField
 	for _, v := range g.visible() {
-		fields = append(fields, structField{field(v) + " " + g.fieldType(v), alignment(v)})
+		if !g.packs(v) {
+			fields = append(fields, structField{field(v) + " " + g.fieldType(v), alignment(v)})
+		}
+	}
+	if n := len(g.flags); n > 0 {
+		fields = append(fields, structField{"flags flags", flagBits(n) / 8})
 	}
 	for _, s := range g.memberSets() {
 		g.sets[s] = true
@@ -129,6 +134,14 @@ func (g *systemGen) constructor() {
 	var late []string
 	for _, v := range g.visible() {
 		switch {
+		case g.packs(v) && v.InitAny:
+			name := g.local(&expr.Local{Name: v.Name})
+			params = append(params, name+" bool")
+			late = append(late, fmt.Sprintf("s.flags.set(%s, %s)", flagName(v), name))
+		case g.packs(v):
+			if v.Init != 0 {
+				late = append(late, fmt.Sprintf("s.flags.set(%s, true)", flagName(v)))
+			}
 		case v.InitAny && v.Over == nil:
 			l := &expr.Local{Name: v.Name, Type: v.Type}
 			name := g.local(l)

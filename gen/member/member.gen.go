@@ -101,17 +101,9 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
-	side         Side
-	stands       Standing
-	settled      bool
-	told         bool
-	cancelled    bool
-	endedSession bool
-	requested    bool
-	quiesced     bool
-	waiting      bool
-	owesRequest  bool
-	owesCancel   bool
+	flags  flags
+	side   Side
+	stands Standing
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an
@@ -131,37 +123,37 @@ func (s *System) Side() Side { return s.side }
 func (s *System) Stands() Standing { return s.stands }
 
 // Settled returns the variable settled: it waits for nothing, as of the last tell.
-func (s *System) Settled() bool { return s.settled }
+func (s *System) Settled() bool { return s.flags.has(flagSettled) }
 
 // Told returns the variable told: CANCEL_SESSION was queued for the peer.
-func (s *System) Told() bool { return s.told }
+func (s *System) Told() bool { return s.flags.has(flagTold) }
 
 // Cancelled returns the variable cancelled: the peer sent a CANCEL_SESSION itself.
-func (s *System) Cancelled() bool { return s.cancelled }
+func (s *System) Cancelled() bool { return s.flags.has(flagCancelled) }
 
 // EndedSession returns the variable ended_session: and that one ended the session.
-func (s *System) EndedSession() bool { return s.endedSession }
+func (s *System) EndedSession() bool { return s.flags.has(flagEndedSession) }
 
 // Requested returns the variable requested: its REQUEST_DATA has arrived, while the session was
 // ACTIVE.
-func (s *System) Requested() bool { return s.requested }
+func (s *System) Requested() bool { return s.flags.has(flagRequested) }
 
 // Quiesced returns the variable quiesced: SESSION_QUIESCED was queued for it, and not taken back.
-func (s *System) Quiesced() bool { return s.quiesced }
+func (s *System) Quiesced() bool { return s.flags.has(flagQuiesced) }
 
 // Waiting returns the variable waiting: a SESSION_QUIESCED for it waits in the queue.
-func (s *System) Waiting() bool { return s.waiting }
+func (s *System) Waiting() bool { return s.flags.has(flagWaiting) }
 
 // OwesRequest returns the variable owes_request: a REQUEST_DATA is to be answered once the session
 // is settled.
-func (s *System) OwesRequest() bool { return s.owesRequest }
+func (s *System) OwesRequest() bool { return s.flags.has(flagOwesRequest) }
 
 // OwesCancel returns the variable owes_cancel: a CANCEL_SESSION is to be answered once the session
 // is settled.
-func (s *System) OwesCancel() bool { return s.owesCancel }
+func (s *System) OwesCancel() bool { return s.flags.has(flagOwesCancel) }
 
 // Owes reports what the spec defines as owes: owes_request || owes_cancel.
-func (s *System) Owes() bool { return s.owesRequest || s.owesCancel }
+func (s *System) Owes() bool { return s.flags.has(flagOwesRequest) || s.flags.has(flagOwesCancel) }
 
 // Tell is the action tell: after a step: how the session stands, and whether the peer has a claim
 // that is live, a gate that is PUBLISHING, a claim that is not fenced.
@@ -175,7 +167,7 @@ func (s *System) Tell(now Standing, isSettled bool, live bool, publishing bool, 
 		out = s.doTellReceiver(out, now, isSettled, isUnfenced)
 	}
 	s.stands = now
-	s.settled = isSettled
+	s.flags.set(flagSettled, isSettled)
 	return out, nil
 }
 
@@ -188,9 +180,9 @@ func (s *System) Request(out []Effect) ([]Effect, error) {
 		return out, errRequest1
 	}
 	if s.stands == StandingActive {
-		s.requested = true
+		s.flags.set(flagRequested, true)
 	} else {
-		s.owesRequest = true
+		s.flags.set(flagOwesRequest, true)
 	}
 	return out, nil
 }
@@ -199,10 +191,10 @@ func (s *System) Request(out []Effect) ([]Effect, error) {
 // only one from a receiver is answered.
 func (s *System) Cancel(out []Effect) ([]Effect, error) {
 	if s.side == SideSend {
-		s.cancelled = true
-		s.owesCancel = true
+		s.flags.set(flagCancelled, true)
+		s.flags.set(flagOwesCancel, true)
 		if s.stands == StandingActive {
-			s.endedSession = true
+			s.flags.set(flagEndedSession, true)
 		}
 	}
 	return out, nil
@@ -211,29 +203,29 @@ func (s *System) Cancel(out []Effect) ([]Effect, error) {
 // Fence is the action fence: the peer was fenced, with a scope that reaches the session: what it
 // asked for is forgotten.
 func (s *System) Fence(out []Effect) ([]Effect, error) {
-	s.requested = false
-	s.owesRequest = false
-	s.owesCancel = false
-	s.waiting = false
+	s.flags.set(flagRequested, false)
+	s.flags.set(flagOwesRequest, false)
+	s.flags.set(flagOwesCancel, false)
+	s.flags.set(flagWaiting, false)
 	return out, nil
 }
 
 // Left is the action left: the SESSION_QUIESCED that waited was delivered.
 func (s *System) Left(out []Effect) ([]Effect, error) {
-	s.waiting = false
+	s.flags.set(flagWaiting, false)
 	return out, nil
 }
 
 // doCancelIt is the procedure cancel_it.
 func (s *System) doCancelIt(out []Effect) []Effect {
-	s.told = true
+	s.flags.set(flagTold, true)
 	out = append(out, Effect{Kind: CancelSessionEffect})
 	return out
 }
 
 // doTellSender is the procedure tell_sender.
 func (s *System) doTellSender(out []Effect, now Standing, live bool, publishing bool) []Effect {
-	if now == StandingFailed && live && !publishing && !s.told {
+	if now == StandingFailed && live && !publishing && !s.flags.has(flagTold) {
 		out = s.doCancelIt(out)
 	}
 	return out
@@ -241,30 +233,55 @@ func (s *System) doTellSender(out []Effect, now Standing, live bool, publishing 
 
 // doTellReceiver is the procedure tell_receiver.
 func (s *System) doTellReceiver(out []Effect, now Standing, isSettled bool, isUnfenced bool) []Effect {
-	if s.settled && !isSettled && s.waiting {
-		s.waiting = false
-		s.quiesced = false
-		s.owesCancel = true
+	if s.flags.has(flagSettled) && !isSettled && s.flags.has(flagWaiting) {
+		s.flags.set(flagWaiting, false)
+		s.flags.set(flagQuiesced, false)
+		s.flags.set(flagOwesCancel, true)
 		out = append(out, Effect{Kind: TakeBackEffect})
 	}
-	if now == StandingFailed && s.stands != StandingFailed && (isUnfenced || s.requested) && !s.told && !s.endedSession {
+	if now == StandingFailed && s.stands != StandingFailed && (isUnfenced || s.flags.has(flagRequested)) && !s.flags.has(flagTold) && !s.flags.has(flagEndedSession) {
 		out = s.doCancelIt(out)
 	}
 	if isSettled {
-		if s.owesCancel || now == StandingFailed && (s.owesRequest || (isUnfenced || s.requested) && !s.quiesced) {
-			if s.owesRequest && !s.told && !s.cancelled && now == StandingFailed {
+		if s.flags.has(flagOwesCancel) || now == StandingFailed && (s.flags.has(flagOwesRequest) || (isUnfenced || s.flags.has(flagRequested)) && !s.flags.has(flagQuiesced)) {
+			if s.flags.has(flagOwesRequest) && !s.flags.has(flagTold) && !s.flags.has(flagCancelled) && now == StandingFailed {
 				out = s.doCancelIt(out)
 			}
-			if !s.waiting {
-				s.waiting = true
+			if !s.flags.has(flagWaiting) {
+				s.flags.set(flagWaiting, true)
 				out = append(out, Effect{Kind: SessionQuiescedEffect})
 			}
-			s.quiesced = true
+			s.flags.set(flagQuiesced, true)
 		}
-		s.owesCancel = false
-		s.owesRequest = false
+		s.flags.set(flagOwesCancel, false)
+		s.flags.set(flagOwesRequest, false)
 	}
 	return out
+}
+
+// flags holds the variables that are true or false, one bit each.
+type flags uint16
+
+const (
+	flagSettled flags = 1 << iota
+	flagTold
+	flagCancelled
+	flagEndedSession
+	flagRequested
+	flagQuiesced
+	flagWaiting
+	flagOwesRequest
+	flagOwesCancel
+)
+
+func (f flags) has(one flags) bool { return f&one != 0 }
+
+func (f *flags) set(one flags, yes bool) {
+	if yes {
+		*f |= one
+	} else {
+		*f &^= one
+	}
 }
 
 // One static error for each refusal.

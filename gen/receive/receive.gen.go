@@ -87,20 +87,16 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
-	claims      lanes3
-	verdicts    lanes2
-	late        uint64
-	fenced      uint64
-	need        uint8
-	hasLocal    bool
-	gate        gate.State
-	outcome     outcome.State
-	invalid     bool
-	released    bool
-	selected    bool
-	local       claim.State
-	localFenced bool
-	nAccessors  uint8 // members of accessors
+	claims     lanes3
+	verdicts   lanes2
+	late       uint64
+	fenced     uint64
+	need       uint8
+	gate       gate.State
+	outcome    outcome.State
+	local      claim.State
+	flags      flags
+	nAccessors uint8 // members of accessors
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an
@@ -109,7 +105,8 @@ func New(accessors int, need int, hasLocal bool) (System, error) {
 	if accessors < 1 || accessors > 64 || need < 1 || need > 64 {
 		return System{}, errNew
 	}
-	s := System{nAccessors: uint8(accessors), need: uint8(need), hasLocal: hasLocal, gate: gate.Open, outcome: outcome.Active, local: claim.Unpublished}
+	s := System{nAccessors: uint8(accessors), need: uint8(need), gate: gate.Open, outcome: outcome.Active, local: claim.Unpublished}
+	s.flags.set(flagHasLocal, hasLocal)
 	s.claims.fill(s.allAccessors(), uint8(claim.Unpublished))
 	s.verdicts.fill(s.allAccessors(), uint8(verdict.None))
 	if !(int(s.need) <= bits.OnesCount64(s.allAccessors()&everyone(true))) {
@@ -123,7 +120,7 @@ func New(accessors int, need int, hasLocal bool) (System, error) {
 func (s *System) Need() int { return int(s.need) }
 
 // HasLocal returns the variable has_local: the piece has a scatter of its own.
-func (s *System) HasLocal() bool { return s.hasLocal }
+func (s *System) HasLocal() bool { return s.flags.has(flagHasLocal) }
 
 // Gate returns the variable gate: whether addresses may still become observable.
 func (s *System) Gate() gate.State { return s.gate }
@@ -132,20 +129,20 @@ func (s *System) Gate() gate.State { return s.gate }
 func (s *System) Outcome() outcome.State { return s.outcome }
 
 // Invalid returns the variable invalid: latch of contradictory evidence, never cleared.
-func (s *System) Invalid() bool { return s.invalid }
+func (s *System) Invalid() bool { return s.flags.has(flagInvalid) }
 
 // Released returns the variable released: handed back, exactly once.
-func (s *System) Released() bool { return s.released }
+func (s *System) Released() bool { return s.flags.has(flagReleased) }
 
 // Selected returns the variable selected: as many as must count have counted: the selection is
 // final.
-func (s *System) Selected() bool { return s.selected }
+func (s *System) Selected() bool { return s.flags.has(flagSelected) }
 
 // Local returns the variable local: the claim of the scatter; meaningless without one.
 func (s *System) Local() claim.State { return s.local }
 
 // LocalFenced returns the variable local_fenced: the name of the local claim was ended by a fence.
-func (s *System) LocalFenced() bool { return s.localFenced }
+func (s *System) LocalFenced() bool { return s.flags.has(flagLocalFenced) }
 
 // Claims returns the variable claims of member i: the accessor's hold on the memory.
 func (s *System) Claims(i int) claim.State { return claim.State(s.claims.get(i)) }
@@ -183,7 +180,7 @@ func (s *System) MayDeliver(a int) bool {
 // !delivered(a)) || count(a, accessors, may_deliver(a)) < need || has_local && !in(local,
 // UNPUBLISHED, PUBLISHED, DRAINED).
 func (s *System) Hopeless() bool {
-	return s.allAccessors()&s.countsMask() & ^s.deliveredMask() != 0 || bits.OnesCount64(s.allAccessors()&s.mayDeliverMask()) < int(s.need) || s.hasLocal && !(1<<s.local&uint64(1<<claim.Unpublished|1<<claim.Published|1<<claim.Drained) != 0)
+	return s.allAccessors()&s.countsMask() & ^s.deliveredMask() != 0 || bits.OnesCount64(s.allAccessors()&s.mayDeliverMask()) < int(s.need) || s.flags.has(flagHasLocal) && !(1<<s.local&uint64(1<<claim.Unpublished|1<<claim.Published|1<<claim.Drained) != 0)
 }
 
 // Answered reports what the spec defines as answered: counting >= need && all(a, accessors,
@@ -195,19 +192,19 @@ func (s *System) Answered() bool {
 // Successful reports what the spec defines as successful: gate == SEALED && !invalid && answered
 // && (!has_local || local == DRAINED).
 func (s *System) Successful() bool {
-	return s.gate == gate.Sealed && !s.invalid && s.Answered() && (!s.hasLocal || s.local == claim.Drained)
+	return s.gate == gate.Sealed && !s.flags.has(flagInvalid) && s.Answered() && (!s.flags.has(flagHasLocal) || s.local == claim.Drained)
 }
 
 // Settled reports what the spec defines as settled: !invalid && gate.shut && all(c, accessors,
 // claims[c].reusable) && (!has_local || local.reusable).
 func (s *System) Settled() bool {
-	return !s.invalid && s.gate.Shut() && s.allAccessors()&^(s.claims.is(uint8(claim.SafeUnpublished))|s.claims.is(uint8(claim.FailedQuiesced))|s.claims.is(uint8(claim.Drained))) == 0 && (!s.hasLocal || s.local.Reusable())
+	return !s.flags.has(flagInvalid) && s.gate.Shut() && s.allAccessors()&^(s.claims.is(uint8(claim.SafeUnpublished))|s.claims.is(uint8(claim.FailedQuiesced))|s.claims.is(uint8(claim.Drained))) == 0 && (!s.flags.has(flagHasLocal) || s.local.Reusable())
 }
 
 // Doubtful reports what the spec defines as doubtful: invalid || any(c, accessors, claims[c] ==
 // IN_DOUBT) || has_local && local == IN_DOUBT.
 func (s *System) Doubtful() bool {
-	return s.invalid || s.allAccessors()&s.claims.is(uint8(claim.InDoubt)) != 0 || s.hasLocal && s.local == claim.InDoubt
+	return s.flags.has(flagInvalid) || s.allAccessors()&s.claims.is(uint8(claim.InDoubt)) != 0 || s.flags.has(flagHasLocal) && s.local == claim.InDoubt
 }
 
 // MayScatter reports what the spec defines as may_scatter: gate == SEALED && outcome == ACTIVE &&
@@ -238,7 +235,7 @@ func (s *System) LocalEnd() bool {
 //   - closed: the session takes nothing new
 //   - reject: the gate is not OPEN
 func (s *System) Seal(fatal bool, closed bool, out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errSeal1
 	}
 	if fatal {
@@ -269,7 +266,7 @@ func (s *System) Seal(fatal bool, closed bool, out []Effect) ([]Effect, error) {
 //   - stale: the piece is not owned
 //   - reject: no fan-out is under way
 func (s *System) Finish(out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFinish1
 	}
 	if s.wouldGate(gate.Finish) == fsm.Rejected {
@@ -292,7 +289,7 @@ func (s *System) FailSend(published uint64, out []Effect) ([]Effect, error) {
 	if published&^s.allAccessors() != 0 {
 		return out, errFailSendArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFailSend1
 	}
 	if s.gate == gate.Publishing && s.allAccessors()&^published & ^s.fenced & (s.claims.is(uint8(claim.InDoubt))|s.claims.is(uint8(claim.FailedQuiesced))|s.claims.is(uint8(claim.Drained))) != 0 {
@@ -333,7 +330,7 @@ func (s *System) End(how outcome.Event, out []Effect) ([]Effect, error) {
 	if how == outcome.Succeed {
 		return out, errEnd1
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errEnd2
 	}
 	out = s.doShut(out, how)
@@ -345,7 +342,7 @@ func (s *System) End(how outcome.Event, out []Effect) ([]Effect, error) {
 // It is refused, the first that applies:
 //   - stale: the piece is not owned
 func (s *System) Fail(out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFail1
 	}
 	if s.outcome == outcome.Active {
@@ -365,7 +362,7 @@ func (s *System) Hear(a int, says report.Evidence, out []Effect) ([]Effect, erro
 	if uint(a) >= uint(s.nAccessors) || !says.IsValid() {
 		return out, errHearArgument
 	}
-	if s.released || s.fenced>>a&1 != 0 {
+	if s.flags.has(flagReleased) || s.fenced>>a&1 != 0 {
 		return out, errHear1
 	}
 	if s.Contradicts(a, evidence.Decide(says).Event) {
@@ -384,7 +381,7 @@ func (s *System) Acknowledge(a int, out []Effect) ([]Effect, error) {
 	if uint(a) >= uint(s.nAccessors) {
 		return out, errAcknowledgeArgument
 	}
-	if s.released || s.fenced>>a&1 != 0 {
+	if s.flags.has(flagReleased) || s.fenced>>a&1 != 0 {
 		return out, errAcknowledge1
 	}
 	if s.outcome == outcome.Active || s.gate == gate.Publishing {
@@ -401,7 +398,7 @@ func (s *System) Acknowledge(a int, out []Effect) ([]Effect, error) {
 //   - stale: the piece is not owned
 //   - conflict: it is not in the cohort (this one changes the state)
 func (s *System) Outsider(out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errOutsider1
 	}
 	if true {
@@ -420,7 +417,7 @@ func (s *System) Fence(a int, out []Effect) ([]Effect, error) {
 	if uint(a) >= uint(s.nAccessors) {
 		return out, errFenceArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFence1
 	}
 	s.fenced |= 1 << a
@@ -437,7 +434,7 @@ func (s *System) Gone(a int, out []Effect) ([]Effect, error) {
 	if uint(a) >= uint(s.nAccessors) {
 		return out, errGoneArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errGone1
 	}
 	if claim.State(s.claims.get(a)).Live() {
@@ -455,10 +452,10 @@ func (s *System) Gone(a int, out []Effect) ([]Effect, error) {
 //   - fatal: nothing new begins once the registry is FATAL
 //   - reject: not everything has arrived, or the scatter is over
 func (s *System) LocalStart(fatal bool, out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalStart1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalStart2
 	}
 	if fatal {
@@ -478,10 +475,10 @@ func (s *System) LocalStart(fatal bool, out []Effect) ([]Effect, error) {
 //   - stale: its name has ended
 //   - conflict: it contradicts what is known (this one changes the state)
 func (s *System) LocalDone(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalDone1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalDone2
 	}
 	if s.LocalEnd() {
@@ -503,10 +500,10 @@ func (s *System) LocalDone(out []Effect) ([]Effect, error) {
 //   - stale: its name has ended
 //   - conflict: it contradicts what is known (this one changes the state)
 func (s *System) LocalDoubt(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalDoubt1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalDoubt2
 	}
 	if s.wouldLocal(claim.Doubt) == fsm.Conflict {
@@ -523,13 +520,13 @@ func (s *System) LocalDoubt(out []Effect) ([]Effect, error) {
 //   - invalid_argument: the piece has no local claim
 //   - stale: the piece is not owned
 func (s *System) LocalFence(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalFence1
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errLocalFence2
 	}
-	s.localFenced = true
+	s.flags.set(flagLocalFenced, true)
 	out = s.doGiveLocal(out, claim.Fence, trigger.TriggerFence)
 	return out, nil
 }
@@ -541,7 +538,7 @@ func (s *System) LocalFence(out []Effect) ([]Effect, error) {
 //   - fatal: nothing retires once the registry is FATAL
 //   - refused: the piece is not drained
 func (s *System) Release(fatal bool, out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errRelease1
 	}
 	if fatal {
@@ -550,7 +547,7 @@ func (s *System) Release(fatal bool, out []Effect) ([]Effect, error) {
 	if s.outcome == outcome.Active || !s.Settled() {
 		return out, errRelease3
 	}
-	s.released = true
+	s.flags.set(flagReleased, true)
 	out = append(out, Effect{Kind: GiveBackEffect})
 	return out, nil
 }
@@ -572,7 +569,7 @@ func (s *System) doShut(out []Effect, e outcome.Event) []Effect {
 			s.offerClaims(a, claim.Withdraw)
 		}
 	}
-	if s.hasLocal && s.local == claim.Unpublished {
+	if s.flags.has(flagHasLocal) && s.local == claim.Unpublished {
 		out = append(out, Effect{Kind: LocalMovedEffect, Event: claim.Withdraw, Was: s.local})
 		s.offerLocal(claim.Withdraw)
 	}
@@ -588,8 +585,8 @@ func (s *System) doFails(out []Effect, why trigger.Cause, who trigger.Origin) []
 
 // doLatch is the procedure latch.
 func (s *System) doLatch(out []Effect, who trigger.Origin) []Effect {
-	if !s.invalid {
-		s.invalid = true
+	if !s.flags.has(flagInvalid) {
+		s.flags.set(flagInvalid, true)
 		out = append(out, Effect{Kind: InvalidatedEffect})
 	}
 	out = s.doFails(out, trigger.CauseConflict, who)
@@ -602,7 +599,7 @@ func (s *System) doReact(out []Effect, by trigger.Trigger) []Effect {
 		out = s.doFails(out, trigger.Decide(by).Cause, trigger.Decide(by).Origin)
 	}
 	if s.Counting() >= int(s.need) {
-		s.selected = true
+		s.flags.set(flagSelected, true)
 		for rest := s.allAccessors(); rest != 0; rest &= rest - 1 {
 			a := bits.TrailingZeros64(rest)
 			if claim.State(s.claims.get(a)) == claim.Published {
@@ -757,6 +754,27 @@ func everyone(yes bool) uint64 {
 		return ^uint64(0)
 	}
 	return 0
+}
+
+// flags holds the variables that are true or false, one bit each.
+type flags uint8
+
+const (
+	flagHasLocal flags = 1 << iota
+	flagInvalid
+	flagReleased
+	flagSelected
+	flagLocalFenced
+)
+
+func (f flags) has(one flags) bool { return f&one != 0 }
+
+func (f *flags) set(one flags, yes bool) {
+	if yes {
+		*f |= one
+	} else {
+		*f &^= one
+	}
 }
 
 // One static error for each refusal.

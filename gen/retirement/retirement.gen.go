@@ -57,15 +57,11 @@ type Effect struct {
 // are independent, and equal states compare equal. A System may be read by many goroutines, or
 // changed by one.
 type System struct {
-	timeout  time.Duration
-	grace    time.Duration
-	expires  time.Duration
-	start    time.Duration
-	armed    bool
-	ended    bool
-	settled  bool
-	draining bool
-	closed   bool
+	timeout time.Duration
+	grace   time.Duration
+	expires time.Duration
+	start   time.Duration
+	flags   flags
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an
@@ -88,34 +84,38 @@ func (s *System) Timeout() time.Duration { return s.timeout }
 func (s *System) Grace() time.Duration { return s.grace }
 
 // Armed returns the variable armed: something was published.
-func (s *System) Armed() bool { return s.armed }
+func (s *System) Armed() bool { return s.flags.has(flagArmed) }
 
 // Expires returns the variable expires: of the request clock, once it is armed.
 func (s *System) Expires() time.Duration { return s.expires }
 
 // Ended returns the variable ended: the session has its answer.
-func (s *System) Ended() bool { return s.ended }
+func (s *System) Ended() bool { return s.flags.has(flagEnded) }
 
 // Settled returns the variable settled: it waits for nothing; as of the last update.
-func (s *System) Settled() bool { return s.settled }
+func (s *System) Settled() bool { return s.flags.has(flagSettled) }
 
 // Draining returns the variable draining: a drain has started.
-func (s *System) Draining() bool { return s.draining }
+func (s *System) Draining() bool { return s.flags.has(flagDraining) }
 
 // Start returns the variable start: of the drain, once there is one.
 func (s *System) Start() time.Duration { return s.start }
 
 // Closed returns the variable closed: the session was handed back.
-func (s *System) Closed() bool { return s.closed }
+func (s *System) Closed() bool { return s.flags.has(flagClosed) }
 
 // Waits reports what the spec defines as waits: armed && !ended && !closed.
-func (s *System) Waits() bool { return s.armed && !s.ended && !s.closed }
+func (s *System) Waits() bool {
+	return s.flags.has(flagArmed) && !s.flags.has(flagEnded) && !s.flags.has(flagClosed)
+}
 
 // GraceEnds reports what the spec defines as grace_ends: start + grace.
 func (s *System) GraceEnds() time.Duration { return later(s.start, s.grace) }
 
 // Drains reports what the spec defines as drains: ended && !settled && draining && !closed.
-func (s *System) Drains() bool { return s.ended && !s.settled && s.draining && !s.closed }
+func (s *System) Drains() bool {
+	return s.flags.has(flagEnded) && !s.flags.has(flagSettled) && s.flags.has(flagDraining) && !s.flags.has(flagClosed)
+}
 
 // Due reports what the spec defines as due: waits && at >= expires || drains && !fatal && at >=
 // grace_ends.
@@ -132,11 +132,11 @@ func (s *System) Arm(at time.Duration, out []Effect) ([]Effect, error) {
 	if at < 0 {
 		return out, errArmArgument
 	}
-	if s.closed {
+	if s.flags.has(flagClosed) {
 		return out, errArm1
 	}
-	if !s.armed {
-		s.armed = true
+	if !s.flags.has(flagArmed) {
+		s.flags.set(flagArmed, true)
 		s.expires = later(at, s.timeout)
 	}
 	return out, nil
@@ -152,17 +152,17 @@ func (s *System) Update(at time.Duration, hasEnded bool, isSettled bool, trigger
 	if at < 0 {
 		return out, errUpdateArgument
 	}
-	if !hasEnded && (s.ended || isSettled || triggered) {
+	if !hasEnded && (s.flags.has(flagEnded) || isSettled || triggered) {
 		return out, errUpdate1
 	}
-	if s.closed {
+	if s.flags.has(flagClosed) {
 		return out, errUpdate2
 	}
-	if triggered && !(s.settled && isSettled) {
+	if triggered && !(s.flags.has(flagSettled) && isSettled) {
 		out = s.doDrain(out, at, isSettled)
 	}
-	s.ended = hasEnded
-	s.settled = isSettled
+	s.flags.set(flagEnded, hasEnded)
+	s.flags.set(flagSettled, isSettled)
 	return out, nil
 }
 
@@ -176,15 +176,15 @@ func (s *System) Expire(at time.Duration, isSettled bool, out []Effect) ([]Effec
 	if at < 0 {
 		return out, errExpireArgument
 	}
-	if s.closed {
+	if s.flags.has(flagClosed) {
 		return out, errExpire1
 	}
 	if !s.Waits() || at < s.expires {
 		return out, errExpire2
 	}
 	out = s.doDrain(out, s.expires, isSettled)
-	s.ended = true
-	s.settled = isSettled
+	s.flags.set(flagEnded, true)
+	s.flags.set(flagSettled, isSettled)
 	out = append(out, Effect{Kind: FailSessionEffect})
 	return out, nil
 }
@@ -199,7 +199,7 @@ func (s *System) Exceed(at time.Duration, fatal bool, out []Effect) ([]Effect, e
 	if at < 0 {
 		return out, errExceedArgument
 	}
-	if s.closed {
+	if s.flags.has(flagClosed) {
 		return out, errExceed1
 	}
 	if fatal {
@@ -218,27 +218,48 @@ func (s *System) Exceed(at time.Duration, fatal bool, out []Effect) ([]Effect, e
 //   - fatal: nothing retires once the registry is FATAL
 //   - refused: it is not settled
 func (s *System) Close(fatal bool, out []Effect) ([]Effect, error) {
-	if fatal && !s.closed {
+	if fatal && !s.flags.has(flagClosed) {
 		return out, errClose1
 	}
-	if !s.settled && !s.closed {
+	if !s.flags.has(flagSettled) && !s.flags.has(flagClosed) {
 		return out, errClose2
 	}
-	s.closed = true
+	s.flags.set(flagClosed, true)
 	return out, nil
 }
 
 // doDrain is the procedure drain.
 func (s *System) doDrain(out []Effect, at time.Duration, isSettled bool) []Effect {
-	if !s.draining && (s.armed || !isSettled) {
-		s.draining = true
+	if !s.flags.has(flagDraining) && (s.flags.has(flagArmed) || !isSettled) {
+		s.flags.set(flagDraining, true)
 		s.start = at
 	} else {
-		if s.settled && !isSettled && at >= s.GraceEnds() {
+		if s.flags.has(flagSettled) && !isSettled && at >= s.GraceEnds() {
 			s.start = at
 		}
 	}
 	return out
+}
+
+// flags holds the variables that are true or false, one bit each.
+type flags uint8
+
+const (
+	flagArmed flags = 1 << iota
+	flagEnded
+	flagSettled
+	flagDraining
+	flagClosed
+)
+
+func (f flags) has(one flags) bool { return f&one != 0 }
+
+func (f *flags) set(one flags, yes bool) {
+	if yes {
+		*f |= one
+	} else {
+		*f &^= one
+	}
 }
 
 // later is the time d after at, or the last one that there is.

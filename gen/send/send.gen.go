@@ -88,18 +88,15 @@ type Effect struct {
 // independent, and equal states compare equal. A System may be read by many goroutines, or changed
 // by one.
 type System struct {
-	claims      lanes3
-	verdicts    lanes2
-	phases      lanes3
-	fenced      uint64
-	hasLocal    bool
-	gate        gate.State
-	outcome     outcome.State
-	invalid     bool
-	released    bool
-	local       claim.State
-	localFenced bool
-	nAccessors  uint8 // members of accessors
+	claims     lanes3
+	verdicts   lanes2
+	phases     lanes3
+	fenced     uint64
+	gate       gate.State
+	outcome    outcome.State
+	local      claim.State
+	flags      flags
+	nAccessors uint8 // members of accessors
 }
 
 // New returns the system in its first state. A number of members or a value out of range is an
@@ -108,7 +105,8 @@ func New(accessors int, hasLocal bool) (System, error) {
 	if accessors < 1 || accessors > 64 {
 		return System{}, errNew
 	}
-	s := System{nAccessors: uint8(accessors), hasLocal: hasLocal, gate: gate.Open, outcome: outcome.Active, local: claim.Unpublished}
+	s := System{nAccessors: uint8(accessors), gate: gate.Open, outcome: outcome.Active, local: claim.Unpublished}
+	s.flags.set(flagHasLocal, hasLocal)
 	s.claims.fill(s.allAccessors(), uint8(claim.Unpublished))
 	s.verdicts.fill(s.allAccessors(), uint8(verdict.None))
 	s.phases.fill(s.allAccessors(), uint8(operation.PhaseIdle))
@@ -116,7 +114,7 @@ func New(accessors int, hasLocal bool) (System, error) {
 }
 
 // HasLocal returns the variable has_local: the piece has a gather of its own.
-func (s *System) HasLocal() bool { return s.hasLocal }
+func (s *System) HasLocal() bool { return s.flags.has(flagHasLocal) }
 
 // Gate returns the variable gate: whether operations may still become possible.
 func (s *System) Gate() gate.State { return s.gate }
@@ -125,16 +123,16 @@ func (s *System) Gate() gate.State { return s.gate }
 func (s *System) Outcome() outcome.State { return s.outcome }
 
 // Invalid returns the variable invalid: latch of contradictory evidence, never cleared.
-func (s *System) Invalid() bool { return s.invalid }
+func (s *System) Invalid() bool { return s.flags.has(flagInvalid) }
 
 // Released returns the variable released: handed back, exactly once.
-func (s *System) Released() bool { return s.released }
+func (s *System) Released() bool { return s.flags.has(flagReleased) }
 
 // Local returns the variable local: the claim of the gather; meaningless without one.
 func (s *System) Local() claim.State { return s.local }
 
 // LocalFenced returns the variable local_fenced: a fence ended the name of the local claim.
-func (s *System) LocalFenced() bool { return s.localFenced }
+func (s *System) LocalFenced() bool { return s.flags.has(flagLocalFenced) }
 
 // Claims returns the variable claims of member i: the hold of our operation towards the accessor.
 func (s *System) Claims(i int) claim.State { return claim.State(s.claims.get(i)) }
@@ -164,25 +162,25 @@ func (s *System) MayDeliver(a int) bool {
 // Hopeless reports what the spec defines as hopeless: any(a, accessors, !may_deliver(a)) ||
 // has_local && !in(local, UNPUBLISHED, PUBLISHED, DRAINED).
 func (s *System) Hopeless() bool {
-	return s.allAccessors()&^s.mayDeliverMask() != 0 || s.hasLocal && !(1<<s.local&uint64(1<<claim.Unpublished|1<<claim.Published|1<<claim.Drained) != 0)
+	return s.allAccessors()&^s.mayDeliverMask() != 0 || s.flags.has(flagHasLocal) && !(1<<s.local&uint64(1<<claim.Unpublished|1<<claim.Published|1<<claim.Drained) != 0)
 }
 
 // Successful reports what the spec defines as successful: gate == SEALED && !invalid && all(a,
 // accessors, delivered(a)) && (!has_local || local == DRAINED).
 func (s *System) Successful() bool {
-	return s.gate == gate.Sealed && !s.invalid && s.allAccessors()&^s.deliveredMask() == 0 && (!s.hasLocal || s.local == claim.Drained)
+	return s.gate == gate.Sealed && !s.flags.has(flagInvalid) && s.allAccessors()&^s.deliveredMask() == 0 && (!s.flags.has(flagHasLocal) || s.local == claim.Drained)
 }
 
 // Settled reports what the spec defines as settled: !invalid && gate.shut && all(c, accessors,
 // claims[c].reusable) && (!has_local || local.reusable).
 func (s *System) Settled() bool {
-	return !s.invalid && s.gate.Shut() && s.allAccessors()&^(s.claims.is(uint8(claim.SafeUnpublished))|s.claims.is(uint8(claim.FailedQuiesced))|s.claims.is(uint8(claim.Drained))) == 0 && (!s.hasLocal || s.local.Reusable())
+	return !s.flags.has(flagInvalid) && s.gate.Shut() && s.allAccessors()&^(s.claims.is(uint8(claim.SafeUnpublished))|s.claims.is(uint8(claim.FailedQuiesced))|s.claims.is(uint8(claim.Drained))) == 0 && (!s.flags.has(flagHasLocal) || s.local.Reusable())
 }
 
 // Doubtful reports what the spec defines as doubtful: invalid || any(c, accessors, claims[c] ==
 // IN_DOUBT) || has_local && local == IN_DOUBT.
 func (s *System) Doubtful() bool {
-	return s.invalid || s.allAccessors()&s.claims.is(uint8(claim.InDoubt)) != 0 || s.hasLocal && s.local == claim.InDoubt
+	return s.flags.has(flagInvalid) || s.allAccessors()&s.claims.is(uint8(claim.InDoubt)) != 0 || s.flags.has(flagHasLocal) && s.local == claim.InDoubt
 }
 
 // Judged reports what the spec defines as judged: operation.action(status, claims[a], phases[a],
@@ -232,7 +230,7 @@ func (s *System) LocalEnd() bool {
 //   - reject: the gate is not OPEN
 //   - reject: the gather is not DRAINED
 func (s *System) Seal(fatal bool, closed bool, out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errSeal1
 	}
 	if fatal {
@@ -244,7 +242,7 @@ func (s *System) Seal(fatal bool, closed bool, out []Effect) ([]Effect, error) {
 	if s.wouldGate(gate.Seal) == fsm.Rejected {
 		return out, errSeal4
 	}
-	if s.hasLocal && s.local != claim.Drained {
+	if s.flags.has(flagHasLocal) && s.local != claim.Drained {
 		return out, errSeal5
 	}
 	out = append(out, Effect{Kind: GateMovedEffect, Action: gate.Seal, Before: s.gate})
@@ -265,7 +263,7 @@ func (s *System) Seal(fatal bool, closed bool, out []Effect) ([]Effect, error) {
 //   - stale: the piece is not owned
 //   - reject: no fan-out is under way
 func (s *System) Finish(out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFinish1
 	}
 	if s.wouldGate(gate.Finish) == fsm.Rejected {
@@ -288,7 +286,7 @@ func (s *System) FailSend(published uint64, out []Effect) ([]Effect, error) {
 	if published&^s.allAccessors() != 0 {
 		return out, errFailSendArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFailSend1
 	}
 	if s.gate == gate.Publishing && s.allAccessors()&^published&s.exposedMask() != 0 {
@@ -328,7 +326,7 @@ func (s *System) End(how outcome.Event, out []Effect) ([]Effect, error) {
 	if how == outcome.Succeed {
 		return out, errEnd1
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errEnd2
 	}
 	out = s.doShut(out, how)
@@ -340,7 +338,7 @@ func (s *System) End(how outcome.Event, out []Effect) ([]Effect, error) {
 // It is refused, the first that applies:
 //   - stale: the piece is not owned
 func (s *System) Fail(out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFail1
 	}
 	if s.outcome == outcome.Active {
@@ -364,7 +362,7 @@ func (s *System) Operate(a int, status operation.Status, fatal bool, out []Effec
 	if uint(a) >= uint(s.nAccessors) || !status.IsValid() {
 		return out, errOperateArgument
 	}
-	if s.released || s.fenced>>a&1 != 0 || s.Judged(a, status) == operation.ActionStale {
+	if s.flags.has(flagReleased) || s.fenced>>a&1 != 0 || s.Judged(a, status) == operation.ActionStale {
 		return out, errOperate1
 	}
 	if fatal && status == operation.StatusSubmitting {
@@ -405,7 +403,7 @@ func (s *System) Outsider(status operation.Status, fatal bool, out []Effect) ([]
 	if !status.IsValid() {
 		return out, errOutsiderArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errOutsider1
 	}
 	if fatal && status == operation.StatusSubmitting {
@@ -430,7 +428,7 @@ func (s *System) Fence(a int, out []Effect) ([]Effect, error) {
 	if uint(a) >= uint(s.nAccessors) {
 		return out, errFenceArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errFence1
 	}
 	s.fenced |= 1 << a
@@ -447,7 +445,7 @@ func (s *System) Gone(a int, out []Effect) ([]Effect, error) {
 	if uint(a) >= uint(s.nAccessors) {
 		return out, errGoneArgument
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errGone1
 	}
 	if claim.State(s.claims.get(a)).Live() {
@@ -465,10 +463,10 @@ func (s *System) Gone(a int, out []Effect) ([]Effect, error) {
 //   - fatal: nothing new begins once the registry is FATAL
 //   - reject: the gate is not OPEN, or the gather is over
 func (s *System) LocalStart(fatal bool, out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalStart1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalStart2
 	}
 	if fatal {
@@ -488,10 +486,10 @@ func (s *System) LocalStart(fatal bool, out []Effect) ([]Effect, error) {
 //   - stale: its name has ended
 //   - conflict: it contradicts what is known (this one changes the state)
 func (s *System) LocalDone(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalDone1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalDone2
 	}
 	if s.LocalEnd() {
@@ -513,10 +511,10 @@ func (s *System) LocalDone(out []Effect) ([]Effect, error) {
 //   - stale: its name has ended
 //   - conflict: it contradicts what is known (this one changes the state)
 func (s *System) LocalDoubt(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalDoubt1
 	}
-	if s.released || s.localFenced {
+	if s.flags.has(flagReleased) || s.flags.has(flagLocalFenced) {
 		return out, errLocalDoubt2
 	}
 	if s.wouldLocal(claim.Doubt) == fsm.Conflict {
@@ -533,13 +531,13 @@ func (s *System) LocalDoubt(out []Effect) ([]Effect, error) {
 //   - invalid_argument: the piece has no local claim
 //   - stale: the piece is not owned
 func (s *System) LocalFence(out []Effect) ([]Effect, error) {
-	if !s.hasLocal && !s.released {
+	if !s.flags.has(flagHasLocal) && !s.flags.has(flagReleased) {
 		return out, errLocalFence1
 	}
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errLocalFence2
 	}
-	s.localFenced = true
+	s.flags.set(flagLocalFenced, true)
 	out = s.doGiveLocal(out, claim.Fence, trigger.TriggerFence)
 	return out, nil
 }
@@ -551,7 +549,7 @@ func (s *System) LocalFence(out []Effect) ([]Effect, error) {
 //   - fatal: nothing retires once the registry is FATAL
 //   - refused: the piece is not drained
 func (s *System) Release(fatal bool, out []Effect) ([]Effect, error) {
-	if s.released {
+	if s.flags.has(flagReleased) {
 		return out, errRelease1
 	}
 	if fatal {
@@ -560,7 +558,7 @@ func (s *System) Release(fatal bool, out []Effect) ([]Effect, error) {
 	if s.outcome == outcome.Active || !s.Settled() {
 		return out, errRelease3
 	}
-	s.released = true
+	s.flags.set(flagReleased, true)
 	out = append(out, Effect{Kind: GiveBackEffect})
 	return out, nil
 }
@@ -568,8 +566,8 @@ func (s *System) Release(fatal bool, out []Effect) ([]Effect, error) {
 // doMoves is the procedure moves.
 func (s *System) doMoves(out []Effect, a int, e claim.Event, was claim.State) []Effect {
 	out = append(out, Effect{Kind: ClaimMovedEffect, A: a, Event: e, Was: was})
-	if report.Decide(was, e, s.invalid || s.fenced>>a&1 != 0).Queued {
-		out = append(out, Effect{Kind: TellEffect, A: a, Says: report.Decide(was, e, s.invalid || s.fenced>>a&1 != 0).Evidence})
+	if report.Decide(was, e, s.flags.has(flagInvalid) || s.fenced>>a&1 != 0).Queued {
+		out = append(out, Effect{Kind: TellEffect, A: a, Says: report.Decide(was, e, s.flags.has(flagInvalid) || s.fenced>>a&1 != 0).Evidence})
 	}
 	s.offerClaims(a, e)
 	return out
@@ -591,7 +589,7 @@ func (s *System) doShut(out []Effect, e outcome.Event) []Effect {
 			out = s.doMoves(out, a, claim.Withdraw, claim.State(s.claims.get(a)))
 		}
 	}
-	if s.hasLocal && s.local == claim.Unpublished {
+	if s.flags.has(flagHasLocal) && s.local == claim.Unpublished {
 		out = append(out, Effect{Kind: LocalMovedEffect, Event: claim.Withdraw, Was: s.local})
 		s.offerLocal(claim.Withdraw)
 	}
@@ -607,8 +605,8 @@ func (s *System) doFails(out []Effect, why trigger.Cause, who trigger.Origin) []
 
 // doLatch is the procedure latch.
 func (s *System) doLatch(out []Effect, who trigger.Origin) []Effect {
-	if !s.invalid {
-		s.invalid = true
+	if !s.flags.has(flagInvalid) {
+		s.flags.set(flagInvalid, true)
 		out = append(out, Effect{Kind: InvalidatedEffect})
 	}
 	out = s.doFails(out, trigger.CauseConflict, who)
@@ -753,6 +751,26 @@ func (s *System) Accessors() int { return int(s.nAccessors) }
 
 // allAccessors is the mask of all members of accessors.
 func (s *System) allAccessors() uint64 { return ^uint64(0) >> (64 - s.nAccessors) }
+
+// flags holds the variables that are true or false, one bit each.
+type flags uint8
+
+const (
+	flagHasLocal flags = 1 << iota
+	flagInvalid
+	flagReleased
+	flagLocalFenced
+)
+
+func (f flags) has(one flags) bool { return f&one != 0 }
+
+func (f *flags) set(one flags, yes bool) {
+	if yes {
+		*f |= one
+	} else {
+		*f &^= one
+	}
+}
 
 // One static error for each refusal.
 var (

@@ -19,7 +19,7 @@ func (c *core) sealOwner(o *owner, closed bool) error {
 	if o.receive != nil {
 		return c.receiving(o).done(o.receive.Seal(c.fatal(), closed, c.received))
 	}
-	return c.sending(o).done(o.send.Seal(c.fatal(), closed, c.sent))
+	return c.sending(o).done(o.send.rules.Seal(c.fatal(), closed, c.sent))
 }
 
 // maySeal asks a copy, where several pieces are sealed together or not at all.
@@ -29,7 +29,7 @@ func (c *core) maySeal(o *owner, closed bool) error {
 		_, err := rules.Seal(c.fatal(), closed, c.received)
 		return err
 	}
-	rules := *o.send
+	rules := o.send.rules
 	_, err := rules.Seal(c.fatal(), closed, c.sent)
 	return err
 }
@@ -38,7 +38,7 @@ func (c *core) finishOwner(o *owner) error {
 	if o.receive != nil {
 		return c.receiving(o).done(o.receive.Finish(c.received))
 	}
-	return c.sending(o).done(o.send.Finish(c.sent))
+	return c.sending(o).done(o.send.rules.Finish(c.sent))
 }
 
 func (c *core) mayFinish(o *owner) error {
@@ -47,7 +47,7 @@ func (c *core) mayFinish(o *owner) error {
 		_, err := rules.Finish(c.received)
 		return err
 	}
-	rules := *o.send
+	rules := o.send.rules
 	_, err := rules.Finish(c.sent)
 	return err
 }
@@ -56,7 +56,7 @@ func (c *core) failSendOwner(o *owner, published uint64) error {
 	if o.receive != nil {
 		return c.receiving(o).done(o.receive.FailSend(published, c.received))
 	}
-	return c.sending(o).done(o.send.FailSend(published, c.sent))
+	return c.sending(o).done(o.send.rules.FailSend(published, c.sent))
 }
 
 // endOwner brings the session's end to the owner.
@@ -65,14 +65,14 @@ func (c *core) endOwner(o *owner, how outcome.Event) {
 		c.receiving(o).done(o.receive.End(how, c.received))
 		return
 	}
-	c.sending(o).done(o.send.End(how, c.sent))
+	c.sending(o).done(o.send.rules.End(how, c.sent))
 }
 
 func (c *core) failOwner(o *owner) error {
 	if o.receive != nil {
 		return c.receiving(o).done(o.receive.Fail(c.received))
 	}
-	return c.sending(o).done(o.send.Fail(c.sent))
+	return c.sending(o).done(o.send.rules.Fail(c.sent))
 }
 
 func (c *core) hear(o *owner, i int, says Evidence) error {
@@ -90,9 +90,9 @@ func (c *core) hearOutsider(o *owner) error {
 
 func (c *core) operate(o *owner, i int, status operation.Status) error {
 	if i == outsider {
-		return c.sending(o).done(o.send.Outsider(status, c.fatal(), c.sent))
+		return c.sending(o).done(o.send.rules.Outsider(status, c.fatal(), c.sent))
 	}
-	return c.sending(o).done(o.send.Operate(i, status, c.fatal(), c.sent))
+	return c.sending(o).done(o.send.rules.Operate(i, status, c.fatal(), c.sent))
 }
 
 func (c *core) localEvent(o *owner, e LocalEvent) error {
@@ -109,11 +109,11 @@ func (c *core) localEvent(o *owner, e LocalEvent) error {
 	run := c.sending(o)
 	switch e {
 	case LocalStart:
-		return run.done(o.send.LocalStart(c.fatal(), c.sent))
+		return run.done(o.send.rules.LocalStart(c.fatal(), c.sent))
 	case LocalDone:
-		return run.done(o.send.LocalDone(c.sent))
+		return run.done(o.send.rules.LocalDone(c.sent))
 	}
-	return run.done(o.send.LocalDoubt(c.sent))
+	return run.done(o.send.rules.LocalDoubt(c.sent))
 }
 
 func (c *core) fenceClaim(o *owner, i int) {
@@ -124,9 +124,9 @@ func (c *core) fenceClaim(o *owner, i int) {
 	case o.receive != nil:
 		c.receiving(o).done(o.receive.Fence(i, c.received))
 	case local:
-		c.sending(o).done(o.send.LocalFence(c.sent))
+		c.sending(o).done(o.send.rules.LocalFence(c.sent))
 	default:
-		c.sending(o).done(o.send.Fence(i, c.sent))
+		c.sending(o).done(o.send.rules.Fence(i, c.sent))
 	}
 }
 
@@ -135,14 +135,14 @@ func (c *core) goneClaim(o *owner, i int) {
 		c.receiving(o).done(o.receive.Gone(i, c.received))
 		return
 	}
-	c.sending(o).done(o.send.Gone(i, c.sent))
+	c.sending(o).done(o.send.rules.Gone(i, c.sent))
 }
 
 func (c *core) releaseOwner(o *owner) error {
 	if o.receive != nil {
 		return c.receiving(o).done(o.receive.Release(c.fatal(), c.received))
 	}
-	return c.sending(o).done(o.send.Release(c.fatal(), c.sent))
+	return c.sending(o).done(o.send.rules.Release(c.fatal(), c.sent))
 }
 
 // receiving and sending are one call of an owner's system, to carry its effects out.

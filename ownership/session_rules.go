@@ -57,7 +57,6 @@ func (d deciding) done(out []sessionrules.Effect, err error) error {
 			c.touchSession(s)
 		case sessionrules.EndPiecesEffect:
 			s.ending = e.By
-			s.cancels = s.side == Send
 		case sessionrules.EndedEffect:
 			c.touchSession(s)
 			if s.ending == 0 {
