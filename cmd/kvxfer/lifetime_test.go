@@ -73,6 +73,25 @@ func TestSecondProcessEndsWithTheCommand(t *testing.T) {
 	}
 }
 
+// Where there is no second process, none is spoken of.
+func TestInterruptOfOneProcess(t *testing.T) {
+	c := startCommand(t, "", []string{"run", "--backend", "loop", "--count", "100000", "--json"})
+	itself := c.readUntil(t, `"number":3`)
+	defer func() { _ = unix.Close(itself) }()
+	if err := c.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c.out) }() // it may be writing
+	err := c.cmd.Wait()
+	var code *exec.ExitError
+	if !errors.As(err, &code) || code.ExitCode() != 130 {
+		t.Errorf("ended with %v, want exit code 130", err)
+	}
+	if got, want := c.stderr.String(), "kvxfer run: interrupted\n"; got != want {
+		t.Errorf("standard error %q, want %q", got, want)
+	}
+}
+
 // command is a running kvxfer.
 type command struct {
 	cmd    *exec.Cmd

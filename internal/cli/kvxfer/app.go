@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/kvxfer/kvxfer/internal/cli/exit"
@@ -29,6 +30,8 @@ type app struct {
 	// peer is the second process's argument list: this program under its
 	// hidden command.
 	peer []string
+	// started: there is, or was, a second process.
+	started atomic.Bool
 }
 
 // Main runs the command line args, args[0] being the program's name, and
@@ -62,7 +65,11 @@ func (a *app) main(args []string) int {
 	switch {
 	case err == nil:
 	case code == exit.Interrupted:
-		fmt.Fprintf(a.stderr, "%s: interrupted; the second process is gone\n", cmd.CommandPath())
+		after := ""
+		if a.started.Load() {
+			after = "; the second process is gone"
+		}
+		fmt.Fprintf(a.stderr, "%s: interrupted%s\n", cmd.CommandPath(), after)
 	default:
 		fmt.Fprintf(a.stderr, "%s: %v\n", cmd.CommandPath(), oneLine(err.Error()))
 	}

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"github.com/kvxfer/kvxfer/internal/cli/exit"
 )
 
@@ -34,6 +36,17 @@ func (f *failure) Unwrap() error { return f.err }
 // usagef is a mistake in the command line.
 func usagef(do, format string, args ...any) error {
 	return &failure{exit.Usage, fmt.Errorf(format, args...), do}
+}
+
+// notEmpty refuses flags that are given and have no value, as where a shell
+// variable is not set: without them the command would do something else.
+func notEmpty(cmd *cobra.Command, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "" {
+			return usagef("give a value, or leave it out", "--%s: is given, but empty", name)
+		}
+	}
+	return nil
 }
 
 // envf is something that this machine lacks.

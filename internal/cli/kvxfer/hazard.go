@@ -4,6 +4,7 @@
 package kvxfer
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -42,7 +43,12 @@ cma" runs it and shows that.`,
 		Example: `  kvxfer hazard
   kvxfer hazard --runs 5 --svg hazard.svg`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.hazard(cmd.Context(), f) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmp.Or(notEmpty(cmd, "svg"), f.check()); err != nil {
+				return err
+			}
+			return a.hazard(cmd.Context(), f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.transport, "transport", hazard.TCP, "`tcp or cma`")
@@ -70,9 +76,6 @@ func (f *hazardFlags) check() error {
 }
 
 func (a *app) hazard(ctx context.Context, f hazardFlags) error {
-	if err := f.check(); err != nil {
-		return err
-	}
 	lib, err := openLibrary(f.library)
 	if err != nil {
 		return libraryFailure(err)

@@ -26,6 +26,7 @@ const (
 // startPeer starts the second process. What it writes to its standard error
 // goes to ours, line by line.
 func (a *app) startPeer(job string) (*proc.Child, error) {
+	a.started.Store(true)
 	return proc.Start(proc.Spec{Args: append(append([]string(nil), a.peer...), job), Stderr: a.stderr})
 }
 

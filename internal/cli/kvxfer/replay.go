@@ -46,7 +46,12 @@ Exit codes: 0 all passed; 1 a scenario failed; 2 a file or the command line is w
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.replay(f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := notEmpty(cmd, "svg"); err != nil {
+				return err
+			}
+			return a.replay(f, args)
+		},
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&f.json, "json", false, "print one JSON object a step and one a scenario")

@@ -4,6 +4,7 @@
 package kvxfer
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -48,7 +49,7 @@ slow:
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.settle(cmd)
-			if err := f.check(); err != nil {
+			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin"), f.checkLoop(cmd), f.check()); err != nil {
 				return err
 			}
 			return a.run(cmd.Context(), &f)

@@ -137,6 +137,22 @@ func (f *runFlags) check() error {
 	return f.checkFiles()
 }
 
+// checkLoop refuses flags that the loop backend has no use for.
+func (f *runFlags) checkLoop(cmd *cobra.Command) error {
+	if f.backend != backendLoop {
+		return nil
+	}
+	for _, with := range []struct{ flag, why string }{
+		{"transport", "its bytes are copied in memory and go over no transport"},
+		{"control", "both sides are in one process, and nobody else is to connect"},
+	} {
+		if cmd.Flags().Changed(with.flag) {
+			return usagef("leave one of them out", "--backend loop and --%s: %s", with.flag, with.why)
+		}
+	}
+	return nil
+}
+
 func (f *runFlags) shape() blocks.Shape {
 	return blocks.Shape{Layers: f.layers, Blocks: f.blocks, BlockSize: int64(f.blockSize)}
 }

@@ -81,7 +81,7 @@ func (p *runPrinter) began(first firstLine, receiver int) {
 		}
 		_ = p.app.json(e)
 	case first.library != nil:
-		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, two processes: %d sends, %d receives\nlibrary     %s\n",
+		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, two processes: process %d sends, process %d receives\nlibrary     %s\n",
 			first.library.Version(), first.transport, os.Getpid(), receiver, first.library.Path())
 	default:
 		fmt.Fprintf(p.app.stdout, "NOT NIXL: the in-process loop backend, one process sends and receives (%s)\n", first.why)
@@ -212,7 +212,7 @@ func (p *runPrinter) summary(r *move.Report, s runSummary) {
 		fmt.Fprintf(out, "sha256      %s  %s\n", last.Digest, p.digestText(last))
 	}
 	if s.Delivered > 0 {
-		fmt.Fprintf(out, "throughput  %s while operations ran; %s with making and checking the content\n", rateText(s.BytesPerSecond), rateText(float64(s.Bytes)/s.Took.Seconds()))
+		fmt.Fprintf(out, "throughput  %s while operations ran%s\n", rateText(s.BytesPerSecond), p.wholeRate(s))
 		fmt.Fprintf(out, "latency     post to done         p50 %v  p95 %v  p99 %v\n", round(s.PostToDone.P50), round(s.PostToDone.P95), round(s.PostToDone.P99))
 		fmt.Fprintf(out, "            request to released  p50 %v  p95 %v  p99 %v\n", round(s.RequestToReleased.P50), round(s.RequestToReleased.P95), round(s.RequestToReleased.P99))
 	}
@@ -222,6 +222,15 @@ func (p *runPrinter) summary(r *move.Report, s runSummary) {
 	}
 	fmt.Fprintf(out, "released    on proof, on both sides: %s\n", word)
 	p.retained(r)
+}
+
+// wholeRate is the rate with what is around the operations, where that is work:
+// with a fault most of it is waiting for proof.
+func (p *runPrinter) wholeRate(s runSummary) string {
+	if p.flags.fault != "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s with making and checking the content", rateText(float64(s.Bytes)/s.Took.Seconds()))
 }
 
 // retained says what was not given back, and why that is right.
