@@ -115,5 +115,6 @@ type Counters struct {
 	Outbox                     int    // waiting messages, now
 	Tombstones                 int    // now
 	Requests                   int    // kept requests for data, now
+	Records                    int    // request ids that are remembered, now; a watermark lets go of those that are over
 	RequestsDropped            uint64 // requests for data that found the table full
 }

@@ -26,7 +26,9 @@
 //  5. Puts new content into a region only after [Region.Reuse] said yes.
 //     A paged cache is registered once and divided with [Region.Pool]; transfers
 //     then own sets of its blocks, see [Pool.Region].
-//  6. Ends with [Endpoint.Stop], which refuses while anything is not proven.
+//  6. Says now and then, with [Endpoint.Watermark], which of the requests that
+//     he created are over for good, so that no record of them is kept.
+//  7. Ends with [Endpoint.Stop], which refuses while anything is not proven.
 //
 // # Goroutines
 //

@@ -144,7 +144,20 @@ func (e *Endpoint) Fence(spec ownership.FenceSpec) error {
 }
 
 // Watermark says that all requests that this endpoint created with a number
-// below are over for good. Peers learn it with the next Hello.
+// below are over for good: their sessions are closed or soon will be, and no
+// later attempt of them comes.
+//
+// The caller has to say so, since only he knows whether he will try a request
+// again. Until then a record of each request stays, here and at the peers, for
+// late messages about it (contract sections 5 and 7): Counters.Records counts
+// them. Call it now and then, with the lowest request number of the sessions
+// that are still open or may be tried again; numbers are in Session.Name, and
+// grow with each Receive that names no session. Where someone else creates the
+// request ids, his endpoint's watermark is the one that counts.
+//
+// Peers learn it with the next Hello, so that their records of a stream that
+// lives for ever go when it is attached anew: a Link may be closed for that at
+// any time, nothing is lost by it.
 func (e *Endpoint) Watermark(below uint64) error {
 	effects, err := e.registry.Watermark(e.now(), e.config.Name, below)
 	e.apply(effects)

@@ -66,6 +66,7 @@ func (m *metrics) ownership(c ownership.Counters) {
 	m.gauge("outbox_messages", float64(c.Outbox), "reports that wait for peers")
 	m.gauge("tombstones", float64(c.Tombstones), "cancelled attempts that were not admitted yet")
 	m.gauge("kept_requests", float64(c.Requests), "peers' requests that wait for an answer")
+	m.gauge("remembered_requests", float64(c.Records), "request ids that are remembered until their creator's watermark passes them")
 	m.counter("requests_dropped", c.RequestsDropped, "peers' requests that found the table full")
 	m.counter("stale_evidence", c.Stale, "evidence under a name that is not current; it changed nothing")
 	m.counter("duplicate_evidence", c.Duplicates, "evidence that said what was known")
