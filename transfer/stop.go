@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/kvxfer/kvxfer/ownership"
 )
@@ -67,7 +68,37 @@ func (e *Endpoint) flush(ctx context.Context) error {
 	for _, p := range e.everyPeer() {
 		p.leave()
 	}
-	return e.confirmed(ctx)
+	if err := e.confirmed(ctx); err != nil {
+		return err
+	}
+	e.parted(ctx)
+	return nil
+}
+
+// partingWait is how long Stop waits for a peer to hang up after Goodbye.
+const partingWait = time.Second
+
+// parted waits until the peers have hung up, which they do when they have read
+// Goodbye and all that was before it: what was handed to a carrier may still be
+// inside of it, and is lost if the carrier is ended. A peer that then waits for
+// a receipt would wait for ever. One that does not hang up is not waited for
+// long, as it cannot be told from one that is dead.
+func (e *Endpoint) parted(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, partingWait)
+	defer stop()
+	for _, p := range e.everyPeer() {
+		p.mu.Lock()
+		l := p.link
+		p.mu.Unlock()
+		if l == nil {
+			continue
+		}
+		select {
+		case <-l.ended:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 func (e *Endpoint) confirmed(ctx context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/wire"
 )
 
 // Stop refuses, with a list, while anything may be touched; it cancels what is
@@ -64,6 +66,60 @@ func TestStopDoesNotWaitForAPeerThatSaidGoodbye(t *testing.T) {
 		must(t, ss.Fail("no matter")) // it has SUCCEEDED; nothing changes
 		must(t, g.s.Stop(t.Context()))
 		<-ss.Released()
+	})
+}
+
+// tardy is a stream whose carrier takes what it is given at once, needs time to
+// bring it over, and forgets the rest when it is closed.
+type tardy struct {
+	transfer.Stream
+	queue  chan wire.Message
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newTardy(s transfer.Stream, delay time.Duration) *tardy {
+	c := &tardy{Stream: s, queue: make(chan wire.Message, 100), closed: make(chan struct{})}
+	go func() {
+		for {
+			select {
+			case m := <-c.queue:
+				select {
+				case <-time.After(delay):
+					_ = c.Stream.Send(context.Background(), m)
+				case <-c.closed:
+					return
+				}
+			case <-c.closed:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func (c *tardy) Send(_ context.Context, m wire.Message) error {
+	c.queue <- m
+	return nil
+}
+
+func (c *tardy) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Stream.Close()
+}
+
+// What was handed to the carrier before Stop arrives, although the carrier ends
+// with the endpoint: the peer's own Stop needs it.
+func TestStopLetsTheLastMessagesArrive(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		sa, sb := transfer.Pipe()
+		attachOver(t, g.s, g.r, sa, newTardy(sb, 50*time.Millisecond))
+		rs, ss := g.begin()
+		must(t, errors.Join(rs.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
+		must(t, g.r.Stop(t.Context()))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		must(t, g.s.Stop(ctx))
 	})
 }
 
