@@ -176,7 +176,12 @@ func raw(t *testing.T, reply string) string {
 				return
 			}
 			_, _ = io.WriteString(c, reply)
-			_ = c.Close()
+			// Closing before the other side's words were read would take the reply back.
+			_ = c.(*net.TCPConn).CloseWrite()
+			go func() {
+				_, _ = io.Copy(io.Discard, c)
+				_ = c.Close()
+			}()
 		}
 	}()
 	return l.Addr().String()
