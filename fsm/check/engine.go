@@ -211,14 +211,34 @@ func (e *engine) idle(in *instance, comp int) bool {
 	if len(in.rest) > 0 {
 		return false
 	}
-	saved := e.w
+	word := e.w[comp]
 	e.w[comp] = e.w[maxComps+comp]
 	e.r.limit = comp
 	e.r.start(&e.w, false)
-	l := e.perform(in)
+	idle := e.changesNothing(in)
 	e.r.limit = -1
-	e.w = saved
-	return !e.r.foreign && !l.bad && len(l.writes) == 0 && len(l.broken) == 0
+	e.w[comp] = word
+	return idle && !e.r.foreign
+}
+
+// changesNothing runs an instance, and reports whether it writes nothing new and
+// breaks nothing.
+func (e *engine) changesNothing(in *instance) bool {
+	r := e.r
+	do, kind := e.decide(in)
+	if kind != enabled {
+		return true
+	}
+	r.run(do)
+	if r.foreign || r.bad || r.changed() {
+		return false
+	}
+	for _, p := range in.after {
+		if r.yes(p.from) && r.eval(p.then) == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // load unpacks a code into words.

@@ -130,14 +130,19 @@ func (x *explorer) expand(head int) {
 	x.candidates(x.mask)
 	fair := len(x.m.goals) == 0
 	instances := len(x.m.instances)
-	flips := x.inside == nil && !x.sym && x.seen.bits != nil
+	bitmap := !x.sym && x.seen.bits != nil
 	for k, m := range x.mask {
 		for ; m != 0; m &= m - 1 {
 			i := k<<6 | bits.TrailingZeros64(m)
 			if h := x.home[i]; h >= 0 && !x.o.print {
 				at := int(x.idx[h])*instances + i
-				if f := x.flips[h][at]; f != 0 && flips {
-					x.follow(h, f)
+				if f := x.flips[h][at]; f != 0 && x.inside == nil {
+					x.edges++
+					if bitmap {
+						x.visit(h&(maxComps-1), x.code^f)
+					} else {
+						x.note(x.reorder(x.code^f, h))
+					}
 					if !fair {
 						fair = x.fair(i)
 					}
@@ -192,23 +197,19 @@ func (x *explorer) planned(l *leaf) bool {
 	case x.inside != nil:
 		x.arrive(code)
 		return true
-	case x.sym:
-		code = x.reorder(code, c)
-		fallthrough
-	case x.seen.bits == nil:
-		if x.seen.add(code) {
-			x.q.push(code)
-		}
+	case x.sym || x.seen.bits == nil:
+		x.note(x.reorder(code, c))
 		return true
 	}
 	x.visit(c, code)
 	return true
 }
 
-// follow takes an action that writes the word which decides it.
-func (x *explorer) follow(c int, flip uint64) {
-	x.edges++
-	x.visit(c&(maxComps-1), x.code^flip)
+// note puts a state into the queue, unless it was seen.
+func (x *explorer) note(code uint64) {
+	if x.seen.add(code) {
+		x.q.push(code)
+	}
 }
 
 // visit puts a state that differs in one component into the queue, unless the bitmap
@@ -232,9 +233,7 @@ func (x *explorer) arrive(code uint64) {
 	if x.inside != nil && x.reached(x.inside, code) {
 		return
 	}
-	if x.seen.add(code) {
-		x.q.push(code)
-	}
+	x.note(code)
 }
 
 // edge follows one enabled action; it reports whether the state changes.

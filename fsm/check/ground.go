@@ -63,6 +63,7 @@ func (b binding) with(l *expr.Local, g *gnode) binding {
 
 // grounder turns typed trees into ground ones.
 type grounder struct {
+	parts  int // parts of properties so far
 	m      *model
 	locals int // in use in the program at hand
 }

@@ -30,7 +30,6 @@ func (gr *grounder) property(p *load.Property, byAction map[*load.Action][]int) 
 				if !part.is(1) {
 					q := gr.part(p, nil, part)
 					q.always = p.Kind == load.OfState || gr.m.stutters(q)
-					q.id = len(gr.m.props)
 					gr.m.props = append(gr.m.props, q)
 				}
 			}
@@ -92,7 +91,8 @@ func (m *model) grouped(kids []*gnode) []*gnode {
 }
 
 func (gr *grounder) part(p *load.Property, from, then *gnode) *gprop {
-	q := &gprop{prop: p, from: from, then: then, support: make([]uint64, len(gr.m.slots)/64+1)}
+	gr.parts++
+	q := &gprop{id: gr.parts, prop: p, from: from, then: then, support: make([]uint64, len(gr.m.slots)/64+1)}
 	then.slots(q.support)
 	then.old(&q.old)
 	return q

@@ -201,6 +201,16 @@ type write struct {
 	clear, set uint32
 }
 
+// changed reports whether a slot was written that may get another value.
+func (r *runner) changed() bool {
+	for _, i := range r.touched {
+		if r.marks[i]&written != 0 && (r.marks[i]&seenOld == 0 || r.before[i] != r.value[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // writes gathers what the program changed, leaving out what it is known to have
 // left as it was; touch gets the slots.
 func (r *runner) writes(touch []uint64) []write {

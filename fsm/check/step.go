@@ -51,23 +51,14 @@ func (e *engine) miss(i int) uint32 {
 // perform interprets an instance, and judges the step as it is without reactions.
 func (e *engine) perform(in *instance) leaf {
 	r := e.r
-	r.assume(in.facts)
-	for _, g := range in.rest {
-		if r.eval(g) == 0 {
-			return leaf{kind: disabled}
-		}
-	}
-	do := in.do
-	for _, ref := range in.refuse {
-		if r.eval(ref.when) != 0 {
-			if ref.do == nil {
-				return leaf{kind: refused}
-			}
-			do = ref.do
-			break
-		}
+	do, kind := e.decide(in)
+	if kind != enabled {
+		return leaf{kind: kind}
 	}
 	r.run(do)
+	if r.foreign {
+		return leaf{} // tried on one component, in vain
+	}
 	l := leaf{kind: enabled, bad: r.bad, touch: make([]uint64, len(e.m.slots)/64+1)}
 	l.writes = r.writes(l.touch)
 	l.props = e.touched(l.touch)
@@ -86,6 +77,26 @@ func (e *engine) perform(in *instance) leaf {
 		}
 	}
 	return l
+}
+
+// decide finds what an instance runs on the words, if it is enabled.
+func (e *engine) decide(in *instance) ([]*gstmt, leafKind) {
+	r := e.r
+	r.assume(in.facts)
+	for _, g := range in.rest {
+		if r.eval(g) == 0 {
+			return nil, disabled
+		}
+	}
+	for _, ref := range in.refuse {
+		if r.eval(ref.when) != 0 {
+			if ref.do == nil {
+				return nil, refused
+			}
+			return ref.do, enabled
+		}
+	}
+	return in.do, enabled
 }
 
 // quiet reports whether no reaction can fire after what was just run: none could

@@ -55,8 +55,8 @@ func (e *engine) sink(code uint64, c, first int) uint64 {
 
 // reorder is canonical for a code in which only component c may be out of order.
 func (e *engine) reorder(code uint64, c int) uint64 {
-	s := e.symOf[c&(maxComps-1)]
-	if s.n == 0 {
+	s := &e.symOf[c&(maxComps-1)]
+	if !e.sym || s.n == 0 {
 		return code
 	}
 	code = e.sink(code, c, s.first)

@@ -3,7 +3,7 @@
 
 package check
 
-import "fmt"
+import "encoding/binary"
 
 // A trie is a decision tree over variables of a state: what a program did is found
 // again by the values of what it read, in the order in which it read them. That is
@@ -17,6 +17,7 @@ type trie struct {
 	nodes  []uint32
 	leaves []*leaf
 	known  map[string]uint32 // leaves by content: most instances do the same few things
+	key    []byte
 }
 
 const leafBit = 1 << 31
@@ -89,14 +90,41 @@ func (t *trie) insert(root *uint32, log []read, end uint32) {
 
 // leaf gives the child that stands for l.
 func (t *trie) leaf(l leaf) uint32 {
-	key := fmt.Sprint(l)
-	if end, ok := t.known[key]; ok {
+	t.key = l.appendTo(t.key[:0])
+	if end, ok := t.known[string(t.key)]; ok {
 		return end
 	}
 	t.leaves = append(t.leaves, &l)
 	end := leafBit | uint32(len(t.leaves)-1)
-	t.known[key] = end
+	t.known[string(t.key)] = end
 	return end
+}
+
+// appendTo appends what makes a leaf different from others.
+func (l *leaf) appendTo(b []byte) []byte {
+	b = append(b, byte(l.kind), flag(l.bad)|flag(l.quiet)<<1)
+	b = binary.AppendUvarint(b, uint64(len(l.writes)))
+	for _, w := range l.writes {
+		b = binary.LittleEndian.AppendUint32(append(b, w.comp), w.clear)
+		b = binary.LittleEndian.AppendUint32(b, w.set)
+	}
+	for _, t := range l.touch {
+		b = binary.LittleEndian.AppendUint64(b, t)
+	}
+	for _, list := range [][]*gprop{l.broken, l.props} {
+		b = binary.AppendUvarint(b, uint64(len(list)))
+		for _, p := range list {
+			b = binary.AppendUvarint(b, uint64(p.id))
+		}
+	}
+	return b
+}
+
+func flag(yes bool) byte {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // bytes is the memory that the trie takes.

@@ -156,8 +156,11 @@ func (q *queue) push(code uint64) {
 		}
 		q.chunks = append(q.chunks, make([]uint64, 0, size))
 	}
-	last := len(q.chunks) - 1
-	q.chunks[last] = append(q.chunks[last], code)
+	last := &q.chunks[len(q.chunks)-1]
+	if len(*last) == cap(*last) { // the first one
+		*last = append(make([]uint64, 0, 2*len(*last)), *last...)
+	}
+	*last = append(*last, code)
 	q.n++
 }
 
