@@ -78,7 +78,9 @@ type SendSpec struct {
 // Send answers with data. It returns the session that owns the region from now
 // on; the operation is posted on a goroutine of its own, so that Send does not
 // wait for a copy. After an error nothing is owned here; whether the peer has
-// been told depends on how far it came, and Refuse is always fine then.
+// been told depends on how far it came, and Refuse is always fine then. Where
+// several peers asked under one name, one of them can be served: for the others
+// the error matches ownership.ErrReject.
 func (r *Request) Send(spec SendSpec) (*Session, error) {
 	e := r.endpoint
 	if spec.Region == nil || spec.Region.endpoint != e {
@@ -113,7 +115,8 @@ func (r *Request) Send(spec SendSpec) (*Session, error) {
 
 // Refuse answers that no data will come: the peer is told that nothing of the
 // request is held here and never will be. The reason goes to this side's log
-// and timeline; the message has no room for it. Refusing twice is fine.
+// and timeline; the message has no room for it. Refusing twice is fine. Other
+// peers that asked under the same name are not refused with it.
 func (r *Request) Refuse(reason string) error {
 	e := r.endpoint
 	r.mu.Lock()

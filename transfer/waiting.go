@@ -104,7 +104,8 @@ func (e *Endpoint) shared(r *Request) bool {
 // mayCancel reports whether a peer may end what goes on under a name. It may end
 // a live session that it is a party of, and requests that wait where it asked
 // as well or created the name; of others it is told only that it has no part in
-// them. (Contract section 8 gives every party's cancel effect, and none to others.)
+// them. The contract says nothing of a cancel from outside (section 8); a name
+// under which nothing is known takes anybody's, ahead of time (section 7).
 func (e *Endpoint) mayCancel(name ownership.SessionName, peer ownership.Accessor) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
