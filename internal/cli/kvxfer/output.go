@@ -14,23 +14,21 @@ import (
 )
 
 // output is standard output. It keeps the first error, so that a full disk does
-// not pass for success however deep in a table the line was printed.
+// not pass for success however deep in a table the line was printed. Events of
+// both sides are printed from several goroutines; their lines do not mix.
 type output struct {
-	to io.Writer
-
 	mu  sync.Mutex
-	err error // guarded by mu; the first one
+	to  io.Writer // written under mu
+	err error     // guarded by mu; the first one
 }
 
 // Write writes to what is behind it.
 func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	n, err := o.to.Write(p)
-	if err != nil {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		if o.err == nil {
-			o.err = err
-		}
+	if err != nil && o.err == nil {
+		o.err = err
 	}
 	return n, err
 }
