@@ -29,7 +29,20 @@ func (x *explorer) stop(head int) bool {
 	return x.stopped != ""
 }
 
-func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes() }
+func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes() + x.engine.bytes() }
+
+// bytes is the memory that the words take, with what is known of each. A variable that
+// counts on and on makes it more than that of the states.
+func (e *engine) bytes() int {
+	n := 0
+	for _, c := range e.classes {
+		n += 4*cap(c.words) + 4*len(c.dense) + 48*len(c.far)
+	}
+	for c := range e.compOf {
+		n += 8*cap(e.allow[c]) + 4*cap(e.plan[c]) + 8*cap(e.flips[c]) + 8*cap(e.react[c])
+	}
+	return n
+}
 
 // forget drops the decision trees: they are a memory only.
 func (x *explorer) forget() {

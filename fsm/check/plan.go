@@ -71,6 +71,7 @@ func (e *engine) flip(l *leaf) uint64 {
 	}
 	for len(l.next) <= n {
 		l.next = append(l.next, 0)
+		e.t.flips++
 	}
 	l.next[n] = x
 	return x
@@ -81,6 +82,7 @@ func (e *engine) unplan() {
 	for _, l := range e.t.leaves {
 		l.next = nil
 	}
+	e.t.flips = 0
 	for c := range e.flips {
 		clear(e.flips[c])
 	}

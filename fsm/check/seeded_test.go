@@ -149,6 +149,33 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestBoundOfWords: a counter that runs away takes memory by its values, not by its
+// states, and the bound holds all the same.
+func TestBoundOfWords(t *testing.T) {
+	set, err := load.NewSet(load.NewSource("runaway.yaml", []byte(`system: runaway
+doc: a counter without end
+variables:
+  n: 0..16777215
+actions:
+  more:
+    do: "n++"
+invariants:
+  small:
+    doc: it never comes there
+    state: "n < 16777215"
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := check.System(t.Context(), set.Lookup("runaway").(*load.System), check.Options{MaxMemory: 32 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Complete || !strings.Contains(r.Stopped, "memory") || r.States > 1<<20 {
+		t.Errorf("%d states, complete: %v, stopped: %q", r.States, r.Complete, r.Stopped)
+	}
+}
+
 // TestSymmetryIsTried: a spec that treats replicas by their order is not explored as
 // if it did not.
 func TestSymmetryIsTried(t *testing.T) {

@@ -18,6 +18,7 @@ type trie struct {
 	leaves []*leaf
 	known  map[string]uint32 // leaves by content: most instances do the same few things
 	key    []byte
+	flips  int // entries of the leaves' next
 }
 
 const leafBit = 1 << 31
@@ -128,4 +129,4 @@ func flag(yes bool) byte {
 }
 
 // bytes is the memory that the trie takes.
-func (t *trie) bytes() int { return 4*cap(t.nodes) + 400*len(t.leaves) }
+func (t *trie) bytes() int { return 4*cap(t.nodes) + 400*len(t.leaves) + 16*t.flips }
