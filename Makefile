@@ -43,7 +43,7 @@ spin: ## install Spin where that is possible; without it, the comparisons with S
 test: nixl spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
-verify: fmt-check mod-check lint gen-check nocgo race explore ## all checks and tests, with what is installed
+verify: fmt-check mod-check lint gen-check nocgo race explore faults ## all checks and tests, with what is installed
 
 .PHONY: fmt-check
 fmt-check: ## fail on files that gofmt would change
@@ -84,6 +84,12 @@ race: ## all tests, race detector on, random order
 explore: ## the exhaustive explorations, the comparisons with Spin, and the long walks
 	@$(GO) test -shuffle=on ./fsm/check ./fsm/codegen ./fsm/export ./fsm/interpret
 
+# A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
+# printed seed the same third again.
+.PHONY: faults
+faults: ## scenarios must fail on a library with a mistake put into it: the tests are tested
+	@$(GO) test -v -count=1 -tags faults -run '^TestFaultsAreFound$$' ./scenario
+
 # Each row is sampled in turn with the others, BENCHRUNS times: code layout and
 # a noisy machine move single runs, so only medians of one run are compared.
 .PHONY: bench
@@ -93,7 +99,7 @@ bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownersh
 	@rm -f bin/fsm.txt bin/ownership.txt
 	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
 	  bin/bench-fsm -test.run '^$$' -test.bench . -test.benchtime 100ms -test.benchmem >>bin/fsm.txt; \
-	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
+	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick|Storm' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
 	@bin/bench-ownership -test.run '^$$' -test.bench Memory -test.benchtime 1x >>bin/ownership.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name -col /by bin/fsm.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt
