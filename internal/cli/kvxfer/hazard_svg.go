@@ -24,7 +24,7 @@ func openPicture(path string) (*picture, error) {
 	}
 	_, err := os.Lstat(path)
 	p := &picture{created: errors.Is(err, fs.ErrNotExist)}
-	p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) //nolint:gosec // the user names it
+	p.file, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644) // the user names it
 	if err != nil {
 		return nil, envf("give a file that can be written", "--svg: %w", err)
 	}

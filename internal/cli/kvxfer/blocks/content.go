@@ -17,7 +17,7 @@ import (
 // the seed, the request and its logical place, so that nothing left over from
 // an earlier request can pass for this one.
 func Fill(pool []byte, order []Block, seed, request uint64) {
-	rng := rand.NewPCG(seed, request) //nolint:gosec // content, not a secret
+	rng := rand.NewPCG(seed, request) // content, not a secret
 	for _, b := range order {
 		fillWith(pool[b.Offset:b.Offset+b.Len], rng.Uint64, 0, ^uint64(0))
 	}
@@ -33,12 +33,12 @@ const (
 
 // FillOwn writes random bytes that each say "this request".
 func FillOwn(dst []byte, seed uint64) {
-	fillWith(dst, rand.NewPCG(seed, 1).Uint64, ownMark, ownBits) //nolint:gosec // content, not a secret
+	fillWith(dst, rand.NewPCG(seed, 1).Uint64, ownMark, ownBits) // content, not a secret
 }
 
 // FillForeign writes random bytes that each say "another request".
 func FillForeign(dst []byte, seed uint64) {
-	fillWith(dst, rand.NewPCG(seed, 2).Uint64, foreignMark, foreignBits) //nolint:gosec // content, not a secret
+	fillWith(dst, rand.NewPCG(seed, 2).Uint64, foreignMark, foreignBits) // content, not a secret
 }
 
 // Origins counts the bytes of each kind that a buffer holds.

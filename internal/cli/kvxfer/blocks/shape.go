@@ -84,7 +84,7 @@ func (s Shape) PoolBytes() int64 { return s.Bytes() * spare }
 // Order is where the logical blocks lie in a pool: a choice of half of each
 // layer's blocks in a random order. The same seed gives the same order.
 func (s Shape) Order(seed uint64) []Block {
-	rng := rand.New(rand.NewPCG(seed, 0x6f72646572)) //nolint:gosec // an order, not a secret
+	rng := rand.New(rand.NewPCG(seed, 0x6f72646572)) // an order, not a secret
 	order := make([]Block, 0, s.Count())
 	perLayer := uint64(s.Blocks) * spare
 	for layer := range uint64(s.Layers) {
