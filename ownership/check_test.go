@@ -135,7 +135,7 @@ func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 			}
 			dead := 0
 			for _, s := range p.sessions {
-				if s.rules.Closed() {
+				if s == nil || s.rules.Closed() {
 					dead++
 				}
 			}

@@ -52,7 +52,7 @@ func (c *core) fence(e *evidence) error {
 // admission.
 func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner, i int)) {
 	for _, s := range p.sessions {
-		if s.rules.Closed() || !match(s) {
+		if s == nil || s.rules.Closed() || !match(s) {
 			continue
 		}
 		k, _ := s.memberOf(p.member())
@@ -70,7 +70,7 @@ func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner
 // request or cancel is its next life's.
 func (p *peer) endVisits(match func(*session) bool) {
 	for _, s := range p.sessions {
-		if s.rules.Closed() || !match(s) {
+		if s == nil || s.rules.Closed() || !match(s) {
 			continue
 		}
 		k, _ := s.memberOf(p.member())

@@ -17,7 +17,52 @@ type peer struct {
 	gone        bool // reports and acknowledgements of it are stale
 	doubts      int  // claims IN_DOUBT
 	sessions    []*session
-	dead        int // of sessions: closed ones
+	dead        int // of sessions: closed ones, and nil where one was
+	// How far a compaction of sessions has come: those before kept stay, from
+	// there to seen all are nil. Both are 0 while none runs.
+	kept, seen int
+}
+
+// idle reports whether no owned session names the peer.
+func (p *peer) idle() bool { return p.dead == len(p.sessions) }
+
+// sweepSteps is how many places a leaving session looks at: a compaction of n
+// places takes n/4 leavings.
+const sweepSteps = 4
+
+// maxIdleRoom is how long an empty list may be that is kept for later.
+const maxIdleRoom = 64
+
+// leave counts a session that was closed. The list is compacted when half of it
+// is dead, a few places at each leaving: no caller waits for a long list.
+func (p *peer) leave() {
+	p.dead++
+	if p.idle() {
+		if cap(p.sessions) > maxIdleRoom {
+			p.sessions = nil
+		}
+		clear(p.sessions)
+		p.sessions, p.dead, p.kept, p.seen = p.sessions[:0], 0, 0, 0
+		return
+	}
+	for n := 0; n < sweepSteps && (p.seen > 0 || 2*p.dead >= len(p.sessions)); n++ {
+		p.sweep()
+	}
+}
+
+// sweep looks at one place of the list.
+func (p *peer) sweep() {
+	s := p.sessions[p.seen]
+	p.sessions[p.seen] = nil
+	p.seen++
+	if s != nil && !s.rules.Closed() {
+		p.sessions[p.kept] = s
+		p.kept++
+	}
+	if p.seen == len(p.sessions) {
+		p.dead -= p.seen - p.kept
+		p.sessions, p.kept, p.seen = p.sessions[:p.kept], 0, 0
+	}
 }
 
 func (p *peer) local() bool { return p.accessor == Local }
@@ -61,7 +106,7 @@ func (c *core) join(s *session, a Accessor, i Incarnation) int {
 		p = &peer{accessor: a, incarnation: i}
 		c.peers[a] = append(c.peers[a], p)
 		c.known++
-	case len(p.sessions) == 0:
+	case p.idle():
 		c.lonely--
 	}
 	p.sessions = append(p.sessions, s)
@@ -71,18 +116,11 @@ func (c *core) join(s *session, a Accessor, i Incarnation) int {
 	return len(s.members) - 1
 }
 
-// leave forgets a closed session in all of its members' records. The lists are
-// compacted when half of them is dead, so that leaving is cheap however long they are.
+// leave forgets a closed session in all of its members' records.
 func (c *core) leave(s *session) {
 	for k := range s.members {
 		p := s.members[k].peer
-		p.dead++
-		if 2*p.dead < len(p.sessions) {
-			continue
-		}
-		p.sessions = slices.DeleteFunc(p.sessions, func(s *session) bool { return s.rules.Closed() })
-		p.dead = 0
-		if len(p.sessions) == 0 {
+		if p.leave(); p.idle() {
 			c.lonely++
 		}
 	}
@@ -99,7 +137,7 @@ const maxLonely = 64
 // when it runs, so that it costs each session a constant.
 func (c *core) forgetLonely() {
 	for a, list := range c.peers {
-		list = slices.DeleteFunc(list, func(p *peer) bool { return len(p.sessions) == 0 })
+		list = slices.DeleteFunc(list, (*peer).idle)
 		if len(list) == 0 {
 			delete(c.peers, a)
 		} else {
