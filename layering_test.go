@@ -89,7 +89,7 @@ var layers = map[string]layer{
 // testOnly lists what only _test.go files and packages ending in "test" may
 // import: some of these register flags at import time, and none belongs in a
 // user's program.
-var testOnly = []string{"testing", "pgregory.net/rapid", "github.com/rogpeppe/go-internal/testscript"}
+var testOnly = []string{"testing", "pgregory.net/rapid", "github.com/rogpeppe/go-internal/testscript", "github.com/anishathalye/porcupine"}
 
 // rawSymbols is the one package outside of nixl that may call NIXL's raw C
 // symbols: the hazard command shows what unsafe code does.
