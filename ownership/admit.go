@@ -32,7 +32,7 @@ func (c *core) admit(spec SessionSpec) error {
 	case spec.RequestTimeout < 0 || spec.Grace < 0:
 		return fail(KindInvalid, spec.Name.what(), "a negative time limit")
 	}
-	r := c.requests[spec.Name.Request]
+	r := c.knownRequest(spec.Name.Request)
 	covered := r != nil && r.covers(spec.Name.Attempt)
 	before := c.admits
 	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),

@@ -15,7 +15,7 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 		return CancelResult{}, err
 	}
 	name := spec.Session
-	r := c.requests[name.Request]
+	r := c.knownRequest(name.Request)
 	if name.Attempt == 0 {
 		name.Attempt = 1
 		if r != nil && r.newest() > 0 {
@@ -85,14 +85,14 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 // bury leaves a tombstone for an attempt newer than any admitted; it covers all
 // later ones too, with the first origin.
 func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
-	if r := c.requests[name.Request]; r == nil || r.tombstone == nil {
+	if r := c.knownRequest(name.Request); r == nil || r.tombstone == nil {
 		t := &tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}
 		c.request(name.Request).tombstone = t
 	}
-	r := c.requests[name.Request]
+	r := c.knownRequest(name.Request)
 	r.tombstone.from = min(r.tombstone.from, name.Attempt)
 	for _, k := range c.kept.take(name.Request, func(k keptRequest) bool { return r.covers(k.session.Attempt) }) {
 		c.answerRequest(k.session, k.from)

@@ -53,7 +53,7 @@ func (c *core) closeSession(s *session) error {
 // wasClosed reports whether that attempt was released, as far as it is remembered:
 // below the watermark everything that is not owned is over.
 func (c *core) wasClosed(name SessionName) bool {
-	if r := c.requests[name.Request]; r != nil {
+	if r := c.knownRequest(name.Request); r != nil {
 		if a := r.find(name.Attempt); a != nil {
 			return a.session == nil
 		}
@@ -70,10 +70,10 @@ func (c *core) release(s *session) {
 	s.clock.Close(c.fatal(), nil)
 	c.schedule(s)
 	c.leave(s)
-	r := c.requests[s.name.Request]
+	r := c.knownRequest(s.name.Request)
 	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome(), cause: s.cause(), origin: s.origin()}
 	if c.passed(s.name.Request) && !r.holds() {
-		delete(c.requests, s.name.Request)
+		c.forgetRequest(s.name.Request)
 	}
 	c.log.sessionClosed(c.now, s)
 }

@@ -28,8 +28,7 @@ type core struct {
 	reason Cause         // of a piece that fails on its caller's word
 
 	log       effectLog
-	requests  map[RequestID]*request
-	endpoints map[string]*endpoint // creators of requests
+	endpoints map[string]*endpoint // creators of requests, with their requests
 	regions   map[string]*region
 	ranges    ranges
 	peers     map[Accessor][]*peer
@@ -62,7 +61,6 @@ type core struct {
 
 func (c *core) init(cfg Config) {
 	c.cfg = cfg
-	c.requests = make(map[RequestID]*request)
 	c.endpoints = make(map[string]*endpoint)
 	c.regions = make(map[string]*region)
 	c.peers = make(map[Accessor][]*peer)
@@ -109,7 +107,7 @@ func (c *core) takeContainment() *Containment {
 
 // owned returns the session of that name, nil unless it is owned.
 func (c *core) owned(name SessionName) *session {
-	if r := c.requests[name.Request]; r != nil {
+	if r := c.knownRequest(name.Request); r != nil {
 		if a := r.find(name.Attempt); a != nil {
 			return a.session
 		}

@@ -37,7 +37,8 @@ func (l *effectLog) add(e Effect) { l.pending = append(l.pending, e) }
 
 func (l *effectLog) claimMoved(at time.Duration, name ClaimName, e claim.Event, from, to claim.State) {
 	m := l.claims.one()
-	*m = ClaimMoved{l.stamp(at), name, e, from, to}
+	m.Stamp, m.Claim = l.stamp(at), name // in place: the most frequent effect, and a large one
+	m.Event, m.From, m.To = e, from, to
 	l.add(m)
 }
 

@@ -6,6 +6,7 @@ package ownership
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/operation"
@@ -49,6 +50,7 @@ type arrival struct {
 // inbox takes evidence in before any lock that a call may hold for long, so
 // that whoever judges deadlines has all of it (contract §6).
 type inbox struct {
+	some    atomic.Bool // waiting is not empty; changed under mu
 	mu      sync.Mutex
 	waiting []*arrival
 }
@@ -56,15 +58,20 @@ type inbox struct {
 func (i *inbox) put(a *arrival) {
 	i.mu.Lock()
 	i.waiting = append(i.waiting, a)
+	i.some.Store(true)
 	i.mu.Unlock()
 }
 
 // take empties the inbox and returns what was in it in the order of arrival
 // times; equal times keep the order of the calls.
 func (i *inbox) take() []*arrival {
+	if !i.some.Load() {
+		return nil // nearly always: worth no lock
+	}
 	i.mu.Lock()
 	list := i.waiting
 	i.waiting = nil
+	i.some.Store(false)
 	i.mu.Unlock()
 	if len(list) > 1 {
 		slices.SortStableFunc(list, func(a, b *arrival) int {

@@ -50,7 +50,7 @@ func (c *core) count() Counters {
 	if c.fatal() {
 		n.Retained = c.admits.Owners()
 	}
-	n.Outbox, n.Requests, n.Records = c.outbox.waiting, c.kept.n, len(c.requests)
+	n.Outbox, n.Requests, n.Records = c.outbox.waiting, c.kept.n, c.records()
 	n.Owners, n.Sessions, n.Tombstones = c.admits.Owners(), c.admits.Sessions(), c.admits.Tombstones()
 	return n
 }

@@ -88,10 +88,46 @@ func (r *request) holds() bool {
 	return slices.ContainsFunc(r.attempts, func(a attempt) bool { return a.session != nil })
 }
 
-// endpoint is what is known of a creator of requests.
+// endpoint is what is known of a creator of requests. It is never dropped.
 type endpoint struct {
 	watermark uint64 // ids below it are over for good
 	ids       minHeap
+	requests  map[uint64]*request // by number: a key of half the size, and a faster one, than an id
+}
+
+// knownRequest returns the record of a request, nil if there is none.
+func (c *core) knownRequest(id RequestID) *request {
+	if e := c.endpoints[id.Endpoint]; e != nil {
+		return e.requests[id.Number]
+	}
+	return nil
+}
+
+// forgetRequest drops the record of a request.
+func (c *core) forgetRequest(id RequestID) {
+	if e := c.endpoints[id.Endpoint]; e != nil {
+		delete(e.requests, id.Number)
+	}
+}
+
+// requests visits the records of all requests, in no order.
+func (c *core) requests(yield func(RequestID, *request) bool) {
+	for name, e := range c.endpoints {
+		for number, r := range e.requests {
+			if !yield(RequestID{name, number}, r) {
+				return
+			}
+		}
+	}
+}
+
+// records counts the records of all requests.
+func (c *core) records() int {
+	n := 0
+	for _, e := range c.endpoints {
+		n += len(e.requests)
+	}
+	return n
 }
 
 // passed reports whether the watermark is above the request.
@@ -102,20 +138,21 @@ func (c *core) passed(r RequestID) bool {
 
 // request returns the record of a request, a new one if there is none.
 func (c *core) request(id RequestID) *request {
-	if r := c.requests[id]; r != nil {
+	if r := c.knownRequest(id); r != nil {
 		return r
 	}
 	r := &request{}
 	r.attempts = r.single[:0]
-	c.requests[id] = r
-	c.endpoint(id.Endpoint).ids.push(id.Number)
+	e := c.endpoint(id.Endpoint)
+	e.requests[id.Number] = r
+	e.ids.push(id.Number)
 	return r
 }
 
 func (c *core) endpoint(name string) *endpoint {
 	e := c.endpoints[name]
 	if e == nil {
-		e = &endpoint{}
+		e = &endpoint{requests: make(map[uint64]*request)}
 		c.endpoints[name] = e
 	}
 	return e
@@ -140,8 +177,8 @@ func (c *core) setWatermark(name string, below uint64) error {
 	for len(e.ids) > 0 && e.ids[0] < below {
 		id := RequestID{name, e.ids.pop()}
 		c.dropTombstone(id)
-		if r := c.requests[id]; r != nil && !r.holds() {
-			delete(c.requests, id)
+		if r := c.knownRequest(id); r != nil && !r.holds() {
+			c.forgetRequest(id)
 		}
 	}
 	for _, k := range c.kept.takeBelow(name, below) {
@@ -152,14 +189,14 @@ func (c *core) setWatermark(name string, below uint64) error {
 
 // dropTombstone retires a tombstone, and its record where that is all it held.
 func (c *core) dropTombstone(id RequestID) {
-	r := c.requests[id]
+	r := c.knownRequest(id)
 	if r == nil || r.tombstone == nil {
 		return
 	}
 	r.tombstone = nil
 	c.admits.DropTombstone(c.admitting[:0])
 	if len(r.attempts) == 0 {
-		delete(c.requests, id)
+		c.forgetRequest(id)
 	}
 }
 
@@ -171,7 +208,7 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 	}
 	for _, n := range e.ids {
 		id := RequestID{string(a), n}
-		if r := c.requests[id]; r != nil && r.tombstone != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
+		if r := c.knownRequest(id); r != nil && r.tombstone != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
 			c.dropTombstone(id)
 		}
 	}

@@ -16,9 +16,8 @@ import (
 // Its answer, completion and close are the state of a generated system. Bare:
 // core serialises. There may be a million: its size matters.
 type session struct {
-	name   SessionName
-	reason Cause  // why it failed, where that is its caller's word
-	order  uint64 // of admission
+	name  SessionName
+	order uint64 // of admission
 
 	deadline time.Duration // while place > 0
 	clock    retirement.System
@@ -33,18 +32,34 @@ type session struct {
 	quiet   bool          // a member of it is to be told in this step that it is quiesced
 
 	pieces  []*owner
-	single  [1]*owner         // room for the first piece
-	byName  map[string]*owner // only with many pieces
+	single  [1]*owner // room for the first piece
+	seldom  *seldom
 	members []member
+}
+
+// seldom is what few sessions have; nil for the others.
+type seldom struct {
+	reason Cause             // why it failed, where that is its caller's word
+	byName map[string]*owner // only with many pieces
+}
+
+// more returns what few sessions have, to be written.
+func (s *session) more() *seldom {
+	if s.seldom == nil {
+		s.seldom = &seldom{}
+	}
+	return s.seldom
 }
 
 // manyPieces is from how many pieces on a map is worth its memory.
 const manyPieces = 16
 
+func (s *session) hasMany() bool { return s.seldom != nil && s.seldom.byName != nil }
+
 // piece returns the owner of that name, nil if there is none.
 func (s *session) piece(name string) *owner {
-	if s.byName != nil {
-		return s.byName[name]
+	if s.hasMany() {
+		return s.seldom.byName[name]
 	}
 	for _, o := range s.pieces {
 		if o.name == name {
@@ -60,13 +75,14 @@ func (s *session) add(o *owner) {
 	}
 	s.pieces = append(s.pieces, o)
 	switch {
-	case s.byName != nil:
-		s.byName[o.name] = o
+	case s.hasMany():
+		s.seldom.byName[o.name] = o
 	case len(s.pieces) >= manyPieces:
-		s.byName = make(map[string]*owner, 2*manyPieces)
+		byName := make(map[string]*owner, 2*manyPieces)
 		for _, o := range s.pieces {
-			s.byName[o.name] = o
+			byName[o.name] = o
 		}
+		s.more().byName = byName
 	}
 }
 
@@ -74,8 +90,8 @@ func (s *session) outcome() outcome.State { return s.rules.Outcome() }
 
 // cause returns why the session FAILED or was CANCELLED.
 func (s *session) cause() Cause {
-	if s.rules.Cause() == trigger.CauseReason {
-		return s.reason
+	if s.rules.Cause() == trigger.CauseReason && s.seldom != nil {
+		return s.seldom.reason
 	}
 	return causes[s.rules.Cause()]
 }

@@ -11,8 +11,8 @@ import (
 
 // failWith fails the session; a caller's own word is kept with the first answer.
 func (c *core) failWith(s *session, why trigger.Cause, who trigger.Origin, reason Cause, upset bool) {
-	if s.outcome() == outcome.Active {
-		s.reason = reason
+	if s.outcome() == outcome.Active && why == trigger.CauseReason {
+		s.more().reason = reason
 	}
 	c.deciding(s).done(s.rules.Fail(why, who, upset, c.decided[:0]))
 }

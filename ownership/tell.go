@@ -134,7 +134,7 @@ func (c *core) answerCancel(name SessionName, spec *CancelSpec, a *attempt) {
 // standing says what is known of an attempt that is not owned; a is its record, nil if
 // it was not admitted.
 func (c *core) standing(name SessionName, a *attempt) answerrules.Standing {
-	r := c.requests[name.Request]
+	r := c.knownRequest(name.Request)
 	switch {
 	case a != nil && a.outcome == outcome.Succeeded:
 		return answerrules.StandingSucceeded
@@ -168,7 +168,7 @@ func (c *core) requested(name SessionName, from Member) error {
 		return fail(KindInvalid, what, "the request comes from no accessor")
 	}
 	from.Sequence = 0
-	r := c.requests[name.Request]
+	r := c.knownRequest(name.Request)
 	var a *attempt
 	if r != nil {
 		a = r.find(name.Attempt)
