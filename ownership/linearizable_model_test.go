@@ -24,6 +24,7 @@ type modelCall struct {
 	region   int
 	says     string               // of report: ok, failed, in_doubt, failed_quiesced
 	exposed  [modelAccessors]bool // of fail_send: who may have the address
+	unnamed  bool                 // of report: under a name that was never given
 }
 
 // modelAnswer is what it was told: the error's kind, "" for none.
@@ -102,7 +103,7 @@ func (m *model) step(c modelCall) modelAnswer {
 		return modelAnswer{err: s.close()}
 	}
 	needsPiece := c.do == "seal" || c.do == "finish" || c.do == "fail_send" || c.do == "report"
-	if !owned || needsPiece && s.piece == "" {
+	if !owned || needsPiece && s.piece == "" || c.unnamed {
 		return modelAnswer{err: "stale"}
 	}
 	return modelAnswer{err: m.stepOwned(s, c)}

@@ -5,6 +5,7 @@ package ownership
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -133,6 +134,7 @@ func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 				for meets && arrived.Load() < int64((round+1)*linearClients) {
 					runtime.Gosched()
 				}
+				c.unnamed = c.do == "report" && lane.claims[c.session].Load() == nil
 				op := porcupine.Operation{ClientId: client, Input: c, Call: tick.Add(1)}
 				op.Output = lane.call(time.Duration(op.Call), c)
 				op.Return = tick.Add(1)
@@ -234,13 +236,15 @@ func (l *linearLane) plain(at time.Duration, c modelCall, s SessionName, p Piece
 	return err
 }
 
-// claim is the name that a peer would report under.
+// claim is the name that a peer would report under. Before the piece's names
+// are known to the clients, also while AddPiece has yet to return them, it is
+// one that the registry never gave.
 func (l *linearLane) claim(c modelCall, p PieceName) ClaimName {
-	if claims := l.claims[c.session].Load(); claims != nil {
-		return (*claims)[c.accessor]
+	if c.unnamed {
+		a := l.cohort[c.accessor]
+		return ClaimName{Incarnation{1}, p, a.Accessor, a.Incarnation, math.MaxUint64}
 	}
-	a := l.cohort[c.accessor]
-	return ClaimName{Incarnation{1}, p, a.Accessor, a.Incarnation, 1}
+	return (*l.claims[c.session].Load())[c.accessor]
 }
 
 func (l *linearLane) look(s SessionName) modelView {
