@@ -28,6 +28,7 @@ func TestManyTransfersWithCancelsAndLostStreams(t *testing.T) {
 	decode := stressEndpoint(t, fabric, "decode-0")
 	source := stressRegion(t, prefill, "source")
 	var sends sync.WaitGroup
+	sends.Add(1) // until nothing can arrive any more: Wait must not meet a first Add
 	prefill.OnRequest(func(r *transfer.Request) {
 		sends.Go(func() { answer(t, r, source) })
 	})
@@ -48,7 +49,6 @@ func TestManyTransfersWithCancelsAndLostStreams(t *testing.T) {
 	all.Wait()
 	close(stop)
 	cutter.Wait()
-	sends.Wait()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for _, e := range []*transfer.Endpoint{decode, prefill} {
@@ -65,6 +65,8 @@ func TestManyTransfersWithCancelsAndLostStreams(t *testing.T) {
 	if n := fabric.Stats().LateBytes; n != 0 {
 		t.Errorf("%d bytes landed in memory that was given back", n)
 	}
+	sends.Done()
+	sends.Wait()
 }
 
 func stressEndpoint(t *testing.T, f *loop.Fabric, name string) *transfer.Endpoint {
