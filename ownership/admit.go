@@ -91,7 +91,8 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		}
 	}
 	g := c.regions[spec.Region]
-	busy := g.mayHold(s.side)
+	spec.Access = spec.Access.of(s.side)
+	busy := g.mayHold(spec.Access)
 	before := c.admits
 	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
 		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
@@ -119,6 +120,8 @@ func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 		return bad("its cohort is empty")
 	case len(spec.Cohort) > MaxAccessors:
 		return bad("its cohort has more than 64 accessors")
+	case spec.Access > Reads:
+		return bad(spec.Access.String())
 	case spec.Count < 0 || spec.Count > len(spec.Cohort):
 		return bad("its count is not between 1 and the number of candidates")
 	case spec.Count > 0 && side != Receive:
@@ -174,7 +177,7 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 		o.claims[i] = claimed{since: c.now, member: uint16(k)}
 	}
 	c.sequence += uint64(total)
-	g.hold(o)
+	g.hold(o, spec.Access)
 	s.add(o)
 	c.unsettledOwners++
 	c.counters.Admitted++

@@ -23,6 +23,34 @@ func (s Side) String() string { return name(sideNames[:], int(s), "side") }
 // IsValid reports whether s is one of the two sides.
 func (s Side) IsValid() bool { return s == Receive || s == Send }
 
+// Access is what those who touch a piece's memory do with it. The zero value
+// stands for the one that belongs to the side; see [PieceSpec].
+type Access uint8
+
+// The accesses. Owners of a region whose memory is only read share it; one whose
+// memory is written holds it alone (contract §7).
+const (
+	_      Access = iota
+	Writes        // the memory is written
+	Reads         // the memory is read and not written
+)
+
+var accessNames = [...]string{Writes: "writes", Reads: "reads"}
+
+// String returns "writes" or "reads".
+func (a Access) String() string { return name(accessNames[:], int(a), "access") }
+
+// of returns the access that is meant on a side.
+func (a Access) of(side Side) Access {
+	switch {
+	case a != 0:
+		return a
+	case side == Send:
+		return Reads
+	}
+	return Writes
+}
+
 // Evidence is what a peer's RESULT says about one claim. The numbers are stable.
 type Evidence uint8
 

@@ -23,10 +23,10 @@ type region struct {
 	owners       []*owner
 }
 
-// mayHold asks whether an owner on that side could hold the region now.
-func (g *region) mayHold(side Side) *Error {
+// mayHold asks whether an owner with that access could hold the region now.
+func (g *region) mayHold(access Access) *Error {
 	rules := g.rules
-	if _, err := rules.Take(regionrules.Side(side), nil); err != nil {
+	if _, err := rules.Take(regionrules.Access(access), nil); err != nil {
 		return g.held(err.(*fsm.CallError).Reason)
 	}
 	return nil
@@ -43,10 +43,10 @@ func (g *region) held(why string) *Error {
 	return e
 }
 
-func (g *region) hold(o *owner) {
+func (g *region) hold(o *owner, access Access) {
 	o.region, o.slot = g, int32(len(g.owners))
 	g.owners = append(g.owners, o)
-	g.rules.Take(regionrules.Side(o.session.side), nil) // it was asked by mayHold
+	g.rules.Take(regionrules.Access(access), nil) // it was asked by mayHold
 }
 
 func (g *region) release(o *owner) {

@@ -38,8 +38,12 @@ func TestNumbersOfSystems(t *testing.T) {
 		same(q, admission.Scope(q+1))
 	}
 	for _, s := range []Side{Receive, Send} {
-		same(s, regionrules.Side(s))
 		same(s, memberrules.Side(s))
+	}
+	for a, theirs := range map[Access]regionrules.Access{Writes: regionrules.AccessWrite, Reads: regionrules.AccessRead} {
+		if regionrules.Access(a) != theirs {
+			t.Errorf("%v here is %v in the system", a, theirs)
+		}
 	}
 	for _, c := range trigger.AllCauses() {
 		if c != trigger.CauseReason {

@@ -41,6 +41,10 @@ type PieceSpec struct {
 	Count int
 	// Local adds a claim of the own scatter (receive) or gather (send).
 	Local bool
+	// Access is what happens to the region's memory. Zero: what a WRITE does to it,
+	// which is Writes on the receive side and Reads on the send side. With a READ
+	// it is the other way round; a gather into the region is Writes.
+	Access Access
 	// Kind is a label such as "kv" or "aux"; the core attaches no meaning to it.
 	Kind string
 }

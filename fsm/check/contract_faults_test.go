@@ -238,9 +238,9 @@ var regionFaults = []fault{
 	{finds: "deregisters", old: "registered = false", new: "registered = registered"},
 	{finds: "removes", old: "removed = true", new: "removed = removed"},
 	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holders > 1"`},
-	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holder == RECEIVER"`, after: "deregister(fatal bool):"},
+	{finds: "I12", old: `when: "holders > 0"`, new: `when: "holder == WRITER"`, after: "deregister(fatal bool):"},
 	{finds: "I16", old: "if holders == 0 { holder = NOBODY }", new: "holder = NOBODY", replicas: 2},
-	{finds: "alone", old: "holder == RECEIVER || ", new: "", replicas: 2},
+	{finds: "alone", old: "holder == WRITER || ", new: "", replicas: 2},
 	{finds: "I9_deregister", old: "when: fatal", new: `when: "fatal && !registered"`, after: "deregister(fatal bool):"},
 	{finds: "I9_remove", old: "when: fatal", new: `when: "fatal && !registered"`, after: "remove(fatal bool):"},
 }
