@@ -57,7 +57,7 @@ func TestRequestForMemoryThatIsNotThePeers(t *testing.T) {
 			session := ownership.SessionName{Request: ownership.RequestID{Endpoint: p.name, Number: uint64(i + 1)}, Attempt: 1}
 			claim := p.claim(g.s, session, 1)
 			claim.Owner, claim.Accessor, claim.Incarnation = p.life, sender, wire.Incarnation(g.s.Incarnation())
-			p.send(wire.RequestData{Seq: uint64(i + 1), Claim: claim, Segments: []wire.Segment{{Addr: addr, Len: size}}, Metadata: metadata})
+			p.send(wire.RequestData{Seq: uint64(i + 1), Claim: claim, Direction: wire.Write, Segments: []wire.Segment{{Addr: addr, Len: size}}, Metadata: metadata})
 			s, err := (<-g.s.requests).Send(transfer.SendSpec{Region: g.s.region})
 			must(t, err)
 			var failed *transfer.OutcomeError

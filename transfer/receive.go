@@ -80,7 +80,7 @@ func (e *Endpoint) Receive(ctx context.Context, spec ReceiveSpec) (*Session, err
 		return nil, err
 	}
 	e.publish(ctx, s, piece, targets, func(i int) wire.RequestData {
-		return wire.RequestData{Claim: wireClaim(claims[i]), Segments: targets[i].segments, Label: spec.Label}
+		return wire.RequestData{Claim: wireClaim(claims[i]), Direction: wire.Write, Pieces: 1, Segments: targets[i].segments, Label: spec.Label}
 	})
 	return s, nil
 }
@@ -123,7 +123,7 @@ func (e *Endpoint) destinations(spec ReceiveSpec, piece ownership.PieceName) ([]
 		}
 		list[i] = destination{peer: p, member: member, segments: wireSegments(where)}
 		// The peer would refuse to read what is not valid: find that out now.
-		sample := wire.RequestData{Seq: 1, Segments: list[i].segments, Label: spec.Label, Claim: wireClaim(ownership.ClaimName{
+		sample := wire.RequestData{Seq: 1, Direction: wire.Write, Segments: list[i].segments, Label: spec.Label, Claim: wireClaim(ownership.ClaimName{
 			Owner: e.config.Incarnation, Piece: piece, Accessor: member.Accessor, Incarnation: member.Incarnation, Sequence: 1,
 		})}
 		if err := sample.Validate(); err != nil {

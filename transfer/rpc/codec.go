@@ -33,9 +33,11 @@ func encode(m wire.Message) (*pb.Frame, error) {
 			Seq: m.Seq, Session: encodeSession(m.Session),
 		}}}, nil
 	case wire.Receipt:
-		return &pb.Frame{Message: &pb.Frame_Receipt{Receipt: &pb.Receipt{Received: m.Received}}}, nil
+		return &pb.Frame{Message: &pb.Frame_Receipt{Receipt: &pb.Receipt{Received: m.Received, Watermark: m.Watermark}}}, nil
 	case wire.Goodbye:
 		return &pb.Frame{Message: &pb.Frame_Goodbye{Goodbye: &pb.Goodbye{}}}, nil
+	case wire.Confirmed:
+		return &pb.Frame{Message: &pb.Frame_Confirmed{Confirmed: &pb.Confirmed{Seq: m.Seq, Claim: encodeClaim(m.Claim)}}}, nil
 	}
 	return nil, fmt.Errorf("rpc: message of type %T has no encoding", m)
 }
@@ -43,6 +45,7 @@ func encode(m wire.Message) (*pb.Frame, error) {
 func encodeRequest(m wire.RequestData) *pb.RequestData {
 	r := &pb.RequestData{
 		Seq: m.Seq, Claim: encodeClaim(m.Claim), Metadata: m.Metadata, Label: m.Label,
+		Direction: pb.Direction(m.Direction), Pieces: m.Pieces,
 		Addrs: make([]uint64, len(m.Segments)), Lens: make([]uint64, len(m.Segments)),
 	}
 	for i, s := range m.Segments {
@@ -91,9 +94,12 @@ func decode(f *pb.Frame) (wire.Message, error) {
 		d.kind = wire.KindSessionQuiesced
 		m = wire.SessionQuiesced{Seq: f.SessionQuiesced.GetSeq(), Session: session(f.SessionQuiesced.GetSession())}
 	case *pb.Frame_Receipt:
-		m = wire.Receipt{Received: f.Receipt.GetReceived()}
+		m = wire.Receipt{Received: f.Receipt.GetReceived(), Watermark: f.Receipt.GetWatermark()}
 	case *pb.Frame_Goodbye:
 		m = wire.Goodbye{}
+	case *pb.Frame_Confirmed:
+		d.kind = wire.KindConfirmed
+		m = wire.Confirmed{Seq: f.Confirmed.GetSeq(), Claim: d.claim(f.Confirmed.GetClaim())}
 	default:
 		return nil, nil
 	}
@@ -152,7 +158,10 @@ func (d *decoder) request(r *pb.RequestData) wire.Message {
 	for i := range segments {
 		segments[i] = wire.Segment{Addr: addrs[i], Len: lens[i]}
 	}
-	return wire.RequestData{Seq: r.GetSeq(), Claim: d.claim(r.GetClaim()), Segments: segments, Metadata: r.GetMetadata(), Label: r.GetLabel()}
+	return wire.RequestData{
+		Seq: r.GetSeq(), Claim: d.claim(r.GetClaim()), Direction: wire.Direction(d.code("Direction", int32(r.GetDirection()))),
+		Segments: segments, Metadata: r.GetMetadata(), Label: r.GetLabel(), Pieces: r.GetPieces(),
+	}
 }
 
 func session(s *pb.SessionName) wire.SessionName {

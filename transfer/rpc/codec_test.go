@@ -20,12 +20,13 @@ func samples() []wire.Message {
 	claim := wire.ClaimName{Owner: wire.Incarnation{1}, Session: session, Piece: "kv/3", Accessor: "prefill-0", Incarnation: wire.Incarnation{2}, Sequence: 5}
 	return []wire.Message{
 		wire.Hello{Version: wire.Version{Major: 1, Minor: 7}, Endpoint: "prefill-0", Incarnation: wire.Incarnation{9}, Watermark: 4, Capabilities: 3, Metadata: []byte("md"), Agent: "prefill-0:2"},
-		wire.RequestData{Seq: 1, Claim: claim, Segments: []wire.Segment{{Addr: 1 << 40, Len: 16384}, {Addr: 3, Len: 1}}, Metadata: []byte("new"), Label: "chat 7"},
+		wire.RequestData{Seq: 1, Claim: claim, Segments: []wire.Segment{{Addr: 1 << 40, Len: 16384}, {Addr: 3, Len: 1}}, Metadata: []byte("new"), Label: "chat 7", Direction: wire.Read, Pieces: 3},
 		wire.Result{Seq: 2, Claim: claim, Evidence: wire.FailedQuiesced},
 		wire.CancelSession{Seq: 3, Session: session, From: wire.Send},
 		wire.SessionQuiesced{Seq: 4, Session: session},
-		wire.Receipt{Received: 9},
+		wire.Receipt{Received: 9, Watermark: 5},
 		wire.Goodbye{},
+		wire.Confirmed{Seq: 5, Claim: claim},
 	}
 }
 
@@ -52,6 +53,11 @@ func TestFrameNumbersAreTheKinds(t *testing.T) {
 		f := fields.ByNumber(protoNumber(m.Kind()))
 		if f == nil || !strings.EqualFold(string(f.Name()), m.Kind().String()) {
 			t.Errorf("%v: field number %d is %v", m.Kind(), m.Kind(), f)
+		}
+	}
+	for d := wire.Write; d.IsValid(); d++ {
+		if got := strings.TrimPrefix(pb.Direction(d).String(), "DIRECTION_"); got != d.String() {
+			t.Errorf("direction %d is %s on the wire, %v here", d, got, d)
 		}
 	}
 	for e := wire.OK; e.IsValid(); e++ {

@@ -8,8 +8,9 @@ import "strconv"
 // Kind is the type of a message. The numbers are stable: carriers send them.
 type Kind uint8
 
-// Hello, Receipt and Goodbye belong to the stream; the other four are the messages of
-// contract section 8.
+// Hello, Receipt and Goodbye belong to the stream; the others are the messages of
+// contract section 8, in the words of a WRITE: with a READ the receiver, who asks,
+// has the data, and the sender, who posts the operation, takes it.
 const (
 	_                   Kind = iota
 	KindHello                // first message of each direction
@@ -19,12 +20,13 @@ const (
 	KindSessionQuiesced      // sender to receiver: nothing of this session is held here
 	KindReceipt              // either way: everything up to this number has arrived
 	KindGoodbye              // either way: this life has ended in good order
+	KindConfirmed            // receiver to sender: the end of this operation was seen here
 )
 
 var kindNames = [...]string{
 	KindHello: "HELLO", KindRequestData: "REQUEST_DATA", KindResult: "RESULT",
 	KindCancelSession: "CANCEL_SESSION", KindSessionQuiesced: "SESSION_QUIESCED", KindReceipt: "RECEIPT",
-	KindGoodbye: "GOODBYE",
+	KindGoodbye: "GOODBYE", KindConfirmed: "CONFIRMED",
 }
 
 // String returns the name that the contract gives the message.
@@ -56,8 +58,8 @@ type Side uint8
 // The two sides of a transfer.
 const (
 	_       Side = iota
-	Receive      // owns the memory that is written
-	Send         // owns the memory that is read, and posts the operations
+	Receive      // published the addresses of its memory
+	Send         // posts the operations
 )
 
 var sideNames = [...]string{Receive: "receive", Send: "send"}
@@ -67,6 +69,25 @@ func (s Side) String() string { return name(sideNames[:], int(s), "side") }
 
 // IsValid reports whether s is one of the two sides.
 func (s Side) IsValid() bool { return s == Receive || s == Send }
+
+// Direction is what the operation that answers a REQUEST_DATA does. The numbers
+// are stable, and those of package backend.
+type Direction uint8
+
+// The two directions, seen from who posts the operation.
+const (
+	_     Direction = iota
+	Write           // it writes the segments
+	Read            // it reads the segments
+)
+
+var directionNames = [...]string{Write: "WRITE", Read: "READ"}
+
+// String returns "WRITE" or "READ".
+func (d Direction) String() string { return name(directionNames[:], int(d), "direction") }
+
+// IsValid reports whether d is one of the two directions.
+func (d Direction) IsValid() bool { return d == Write || d == Read }
 
 func name(names []string, i int, what string) string {
 	if i > 0 && i < len(names) {

@@ -6,7 +6,7 @@ package wire
 import "fmt"
 
 // Message is one of Hello, RequestData, Result, CancelSession, SessionQuiesced,
-// Receipt and Goodbye; no other package can add one.
+// Receipt, Goodbye and Confirmed; no other package can add one.
 type Message interface {
 	// Kind returns the stable code of the message's type.
 	Kind() Kind
@@ -57,18 +57,23 @@ type Hello struct {
 	Metadata []byte
 }
 
-// RequestData asks an accessor to write Segments. From this message on the
-// accessor may touch the memory.
+// RequestData asks an accessor to write Segments, or to read them. From this
+// message on the accessor may touch the memory.
 type RequestData struct {
 	Seq   uint64
 	Claim ClaimName // the receiver's claim on this accessor
-	// Segments are the destination, in the order in which the data is meant.
+	// Direction says whether the accessor writes or reads.
+	Direction Direction
+	// Segments are the owner's memory, in the order in which the data is meant.
 	Segments []Segment
 	// Metadata replaces that of the Hello when registrations changed; empty
 	// says that the latest is still good.
 	Metadata []byte
 	// Label is the caller's own name of what it wants, opaque here.
 	Label string
+	// Pieces is how many pieces of the session name this accessor; 0 while that
+	// is not decided: more may come.
+	Pieces uint32
 }
 
 // Result tells the receiver how one of its claims ended.
@@ -96,11 +101,23 @@ type SessionQuiesced struct {
 // Receipt acknowledges all sequenced messages up to and including Received. It
 // follows each Hello, where it says from which number to resume, and then comes
 // from time to time. It has no number of its own.
-type Receipt struct{ Received uint64 }
+type Receipt struct {
+	Received uint64
+	// Watermark is that of Hello, as it is now.
+	Watermark uint64
+}
 
 // Goodbye is the last message of an endpoint that has stopped: it owns nothing
 // any more, so that reports to it can be dropped. It is no evidence.
 type Goodbye struct{}
+
+// Confirmed tells the accessor that its operation for Claim was seen to end by the
+// owner of the memory, whom the backend notified. It is proof where the accessor
+// itself is in doubt.
+type Confirmed struct {
+	Seq   uint64
+	Claim ClaimName // the owner's, as its RequestData gave it
+}
 
 // Kind returns KindHello.
 func (Hello) Kind() Kind { return KindHello }
@@ -123,6 +140,9 @@ func (Receipt) Kind() Kind { return KindReceipt }
 // Kind returns KindGoodbye.
 func (Goodbye) Kind() Kind { return KindGoodbye }
 
+// Kind returns KindConfirmed.
+func (Confirmed) Kind() Kind { return KindConfirmed }
+
 func (Hello) sealed()           {}
 func (RequestData) sealed()     {}
 func (Result) sealed()          {}
@@ -130,6 +150,7 @@ func (CancelSession) sealed()   {}
 func (SessionQuiesced) sealed() {}
 func (Receipt) sealed()         {}
 func (Goodbye) sealed()         {}
+func (Confirmed) sealed()       {}
 
 // Sequence returns the message's number.
 func (m RequestData) Sequence() uint64 { return m.Seq }
@@ -142,6 +163,12 @@ func (m CancelSession) Sequence() uint64 { return m.Seq }
 
 // Sequence returns the message's number.
 func (m SessionQuiesced) Sequence() uint64 { return m.Seq }
+
+// Sequence returns the message's number.
+func (m Confirmed) Sequence() uint64 { return m.Seq }
+
+// WithSequence returns a copy that carries seq.
+func (m Confirmed) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
 
 // WithSequence returns a copy that carries seq.
 func (m RequestData) WithSequence(seq uint64) Sequenced { m.Seq = seq; return m }
@@ -162,7 +189,7 @@ func (m Hello) String() string {
 
 // String returns the message in one line.
 func (m RequestData) String() string {
-	return fmt.Sprintf("%d %v %v %d segments", m.Seq, m.Kind(), m.Claim, len(m.Segments))
+	return fmt.Sprintf("%d %v %v %v %d segments", m.Seq, m.Kind(), m.Claim, m.Direction, len(m.Segments))
 }
 
 // String returns the message in one line.
@@ -180,6 +207,9 @@ func (m SessionQuiesced) String() string { return fmt.Sprintf("%d %v %v", m.Seq,
 
 // String returns the message in one line.
 func (m Receipt) String() string { return fmt.Sprintf("%v %d", m.Kind(), m.Received) }
+
+// String returns the message in one line.
+func (m Confirmed) String() string { return fmt.Sprintf("%d %v %v", m.Seq, m.Kind(), m.Claim) }
 
 // String returns the message in one line.
 func (m Goodbye) String() string { return m.Kind().String() }

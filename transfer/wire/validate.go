@@ -82,6 +82,7 @@ func (m RequestData) Validate() error {
 	c := checker{kind: m.Kind()}
 	c.positive("Seq", m.Seq)
 	c.claim(m.Claim)
+	c.valid("Direction", m.Direction.IsValid(), m.Direction)
 	c.segments(m.Segments)
 	c.atMost("Metadata", len(m.Metadata), MaxMetadata, "bytes")
 	c.text("Label", m.Label, MaxLabel)
@@ -119,6 +120,14 @@ func (m Receipt) Validate() error { return nil }
 
 // Validate returns nil: there is no field.
 func (m Goodbye) Validate() error { return nil }
+
+// Validate checks every field.
+func (m Confirmed) Validate() error {
+	c := checker{kind: m.Kind()}
+	c.positive("Seq", m.Seq)
+	c.claim(m.Claim)
+	return c.err()
+}
 
 // CheckEndpoint returns an error unless name can be an endpoint's name: 1 to
 // MaxEndpoint letters, digits and ".", "_", "-", ":" of ASCII.

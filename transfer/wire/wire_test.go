@@ -28,7 +28,7 @@ func hello() wire.Hello {
 }
 
 func request() wire.RequestData {
-	return wire.RequestData{Seq: 1, Claim: claim(), Segments: []wire.Segment{{Addr: 4096, Len: 64}}, Label: "chat 7"}
+	return wire.RequestData{Seq: 1, Claim: claim(), Direction: wire.Write, Segments: []wire.Segment{{Addr: 4096, Len: 64}}, Label: "chat 7"}
 }
 
 // with returns a changed copy of m.
@@ -40,7 +40,8 @@ func TestValidMessages(t *testing.T) {
 		wire.Result{Seq: 2, Claim: claim(), Evidence: wire.InDoubt},
 		wire.CancelSession{Seq: 3, Session: session(), From: wire.Receive},
 		wire.SessionQuiesced{Seq: 4, Session: session()},
-		wire.Receipt{}, wire.Receipt{Received: 9}, wire.Goodbye{},
+		wire.Receipt{}, wire.Receipt{Received: 9, Watermark: 3}, wire.Goodbye{}, wire.Confirmed{Seq: 5, Claim: claim()},
+		with(request(), func(m *wire.RequestData) { m.Direction, m.Pieces = wire.Read, 2 }),
 	} {
 		if err := m.Validate(); err != nil {
 			t.Errorf("%v: %v", m, err)
@@ -101,6 +102,10 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"From", with(cancel, func(m *C) { m.From = 3 })},
 		{"Session.Request.Number", Q{Seq: 1, Session: wire.SessionName{Request: wire.RequestID{Endpoint: "a"}, Attempt: 1}}},
 		{"Seq", Q{Session: session()}},
+		{"Direction", with(request(), func(m *D) { m.Direction = 0 })},
+		{"Direction", with(request(), func(m *D) { m.Direction = wire.Read + 1 })},
+		{"Seq", wire.Confirmed{Claim: claim()}},
+		{"Claim.Owner", wire.Confirmed{Seq: 1}},
 	} {
 		err := test.message.Validate()
 		var field *wire.FieldError
@@ -118,7 +123,7 @@ func TestValidateNamesTheField(t *testing.T) {
 func TestCodesAreStable(t *testing.T) {
 	for got, want := range map[int]int{
 		int(wire.KindHello): 1, int(wire.KindRequestData): 2, int(wire.KindResult): 3,
-		int(wire.KindCancelSession): 4, int(wire.KindSessionQuiesced): 5, int(wire.KindReceipt): 6, int(wire.KindGoodbye): 7,
+		int(wire.KindCancelSession): 4, int(wire.KindSessionQuiesced): 5, int(wire.KindReceipt): 6, int(wire.KindGoodbye): 7, int(wire.KindConfirmed): 8,
 	} {
 		if got != want {
 			t.Errorf("%v has code %d, want %d", wire.Kind(got), got, want)
@@ -128,6 +133,9 @@ func TestCodesAreStable(t *testing.T) {
 		if int(e) != i+1 {
 			t.Errorf("%v has code %d, want %d", e, e, i+1)
 		}
+	}
+	if wire.Write != 1 || wire.Read != 2 {
+		t.Errorf("directions have codes %d and %d, want 1 and 2", wire.Write, wire.Read)
 	}
 	if wire.Receive != 1 || wire.Send != 2 {
 		t.Errorf("sides have codes %d and %d, want 1 and 2", wire.Receive, wire.Send)

@@ -27,6 +27,56 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// The numbers are those of wire.Direction.
+type Direction int32
+
+const (
+	Direction_DIRECTION_UNSPECIFIED Direction = 0
+	Direction_DIRECTION_WRITE       Direction = 1
+	Direction_DIRECTION_READ        Direction = 2
+)
+
+// Enum value maps for Direction.
+var (
+	Direction_name = map[int32]string{
+		0: "DIRECTION_UNSPECIFIED",
+		1: "DIRECTION_WRITE",
+		2: "DIRECTION_READ",
+	}
+	Direction_value = map[string]int32{
+		"DIRECTION_UNSPECIFIED": 0,
+		"DIRECTION_WRITE":       1,
+		"DIRECTION_READ":        2,
+	}
+)
+
+func (x Direction) Enum() *Direction {
+	p := new(Direction)
+	*p = x
+	return p
+}
+
+func (x Direction) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Direction) Descriptor() protoreflect.EnumDescriptor {
+	return file_control_proto_enumTypes[0].Descriptor()
+}
+
+func (Direction) Type() protoreflect.EnumType {
+	return &file_control_proto_enumTypes[0]
+}
+
+func (x Direction) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Direction.Descriptor instead.
+func (Direction) EnumDescriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{0}
+}
+
 // The numbers are those of wire.Evidence.
 type Evidence int32
 
@@ -67,11 +117,11 @@ func (x Evidence) String() string {
 }
 
 func (Evidence) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[0].Descriptor()
+	return file_control_proto_enumTypes[1].Descriptor()
 }
 
 func (Evidence) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[0]
+	return &file_control_proto_enumTypes[1]
 }
 
 func (x Evidence) Number() protoreflect.EnumNumber {
@@ -80,7 +130,7 @@ func (x Evidence) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Evidence.Descriptor instead.
 func (Evidence) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{0}
+	return file_control_proto_rawDescGZIP(), []int{1}
 }
 
 // The numbers are those of wire.Side.
@@ -117,11 +167,11 @@ func (x Side) String() string {
 }
 
 func (Side) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[1].Descriptor()
+	return file_control_proto_enumTypes[2].Descriptor()
 }
 
 func (Side) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[1]
+	return &file_control_proto_enumTypes[2]
 }
 
 func (x Side) Number() protoreflect.EnumNumber {
@@ -130,7 +180,7 @@ func (x Side) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Side.Descriptor instead.
 func (Side) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{1}
+	return file_control_proto_rawDescGZIP(), []int{2}
 }
 
 // Frame carries one message. The field numbers are the codes of wire.Kind.
@@ -145,6 +195,7 @@ type Frame struct {
 	//	*Frame_SessionQuiesced
 	//	*Frame_Receipt
 	//	*Frame_Goodbye
+	//	*Frame_Confirmed
 	Message       isFrame_Message `protobuf_oneof:"message"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -250,6 +301,15 @@ func (x *Frame) GetGoodbye() *Goodbye {
 	return nil
 }
 
+func (x *Frame) GetConfirmed() *Confirmed {
+	if x != nil {
+		if x, ok := x.Message.(*Frame_Confirmed); ok {
+			return x.Confirmed
+		}
+	}
+	return nil
+}
+
 type isFrame_Message interface {
 	isFrame_Message()
 }
@@ -282,6 +342,10 @@ type Frame_Goodbye struct {
 	Goodbye *Goodbye `protobuf:"bytes,7,opt,name=goodbye,proto3,oneof"`
 }
 
+type Frame_Confirmed struct {
+	Confirmed *Confirmed `protobuf:"bytes,8,opt,name=confirmed,proto3,oneof"`
+}
+
 func (*Frame_Hello) isFrame_Message() {}
 
 func (*Frame_RequestData) isFrame_Message() {}
@@ -295,6 +359,8 @@ func (*Frame_SessionQuiesced) isFrame_Message() {}
 func (*Frame_Receipt) isFrame_Message() {}
 
 func (*Frame_Goodbye) isFrame_Message() {}
+
+func (*Frame_Confirmed) isFrame_Message() {}
 
 type Hello struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -546,10 +612,12 @@ type RequestData struct {
 	Claim *ClaimName             `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Segment i is lens[i] bytes at addrs[i]: two packed lists, because a
 	// request has thousands of segments.
-	Addrs         []uint64 `protobuf:"fixed64,3,rep,packed,name=addrs,proto3" json:"addrs,omitempty"`
-	Lens          []uint64 `protobuf:"varint,4,rep,packed,name=lens,proto3" json:"lens,omitempty"`
-	Metadata      []byte   `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	Label         string   `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
+	Addrs         []uint64  `protobuf:"fixed64,3,rep,packed,name=addrs,proto3" json:"addrs,omitempty"`
+	Lens          []uint64  `protobuf:"varint,4,rep,packed,name=lens,proto3" json:"lens,omitempty"`
+	Metadata      []byte    `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Label         string    `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
+	Direction     Direction `protobuf:"varint,7,opt,name=direction,proto3,enum=kvxfer.transfer.v1.Direction" json:"direction,omitempty"`
+	Pieces        uint32    `protobuf:"varint,8,opt,name=pieces,proto3" json:"pieces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -624,6 +692,20 @@ func (x *RequestData) GetLabel() string {
 		return x.Label
 	}
 	return ""
+}
+
+func (x *RequestData) GetDirection() Direction {
+	if x != nil {
+		return x.Direction
+	}
+	return Direction_DIRECTION_UNSPECIFIED
+}
+
+func (x *RequestData) GetPieces() uint32 {
+	if x != nil {
+		return x.Pieces
+	}
+	return 0
 }
 
 type Result struct {
@@ -801,6 +883,7 @@ func (x *SessionQuiesced) GetSession() *SessionName {
 type Receipt struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Received      uint64                 `protobuf:"varint,1,opt,name=received,proto3" json:"received,omitempty"`
+	Watermark     uint64                 `protobuf:"varint,2,opt,name=watermark,proto3" json:"watermark,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -842,6 +925,13 @@ func (x *Receipt) GetReceived() uint64 {
 	return 0
 }
 
+func (x *Receipt) GetWatermark() uint64 {
+	if x != nil {
+		return x.Watermark
+	}
+	return 0
+}
+
 type Goodbye struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -878,11 +968,63 @@ func (*Goodbye) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
+type Confirmed struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Seq           uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	Claim         *ClaimName             `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Confirmed) Reset() {
+	*x = Confirmed{}
+	mi := &file_control_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Confirmed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Confirmed) ProtoMessage() {}
+
+func (x *Confirmed) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
+func (*Confirmed) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Confirmed) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Confirmed) GetClaim() *ClaimName {
+	if x != nil {
+		return x.Claim
+	}
+	return nil
+}
+
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\xd1\x03\n" +
+	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\x90\x04\n" +
 	"\x05Frame\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.kvxfer.transfer.v1.HelloH\x00R\x05hello\x12D\n" +
 	"\frequest_data\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.RequestDataH\x00R\vrequestData\x124\n" +
@@ -890,7 +1032,8 @@ const file_control_proto_rawDesc = "" +
 	"\x0ecancel_session\x18\x04 \x01(\v2!.kvxfer.transfer.v1.CancelSessionH\x00R\rcancelSession\x12P\n" +
 	"\x10session_quiesced\x18\x05 \x01(\v2#.kvxfer.transfer.v1.SessionQuiescedH\x00R\x0fsessionQuiesced\x127\n" +
 	"\areceipt\x18\x06 \x01(\v2\x1b.kvxfer.transfer.v1.ReceiptH\x00R\areceipt\x127\n" +
-	"\agoodbye\x18\a \x01(\v2\x1b.kvxfer.transfer.v1.GoodbyeH\x00R\agoodbyeB\t\n" +
+	"\agoodbye\x18\a \x01(\v2\x1b.kvxfer.transfer.v1.GoodbyeH\x00R\agoodbye\x12=\n" +
+	"\tconfirmed\x18\b \x01(\v2\x1d.kvxfer.transfer.v1.ConfirmedH\x00R\tconfirmedB\t\n" +
 	"\amessage\"\xe5\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
@@ -911,14 +1054,16 @@ const file_control_proto_rawDesc = "" +
 	"\x05piece\x18\x03 \x01(\tR\x05piece\x12\x1a\n" +
 	"\baccessor\x18\x04 \x01(\tR\baccessor\x12 \n" +
 	"\vincarnation\x18\x05 \x01(\fR\vincarnation\x12\x1a\n" +
-	"\bsequence\x18\x06 \x01(\x04R\bsequence\"\xb0\x01\n" +
+	"\bsequence\x18\x06 \x01(\x04R\bsequence\"\x85\x02\n" +
 	"\vRequestData\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x123\n" +
 	"\x05claim\x18\x02 \x01(\v2\x1d.kvxfer.transfer.v1.ClaimNameR\x05claim\x12\x14\n" +
 	"\x05addrs\x18\x03 \x03(\x06R\x05addrs\x12\x12\n" +
 	"\x04lens\x18\x04 \x03(\x04R\x04lens\x12\x1a\n" +
 	"\bmetadata\x18\x05 \x01(\fR\bmetadata\x12\x14\n" +
-	"\x05label\x18\x06 \x01(\tR\x05label\"\x89\x01\n" +
+	"\x05label\x18\x06 \x01(\tR\x05label\x12;\n" +
+	"\tdirection\x18\a \x01(\x0e2\x1d.kvxfer.transfer.v1.DirectionR\tdirection\x12\x16\n" +
+	"\x06pieces\x18\b \x01(\rR\x06pieces\"\x89\x01\n" +
 	"\x06Result\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x123\n" +
 	"\x05claim\x18\x02 \x01(\v2\x1d.kvxfer.transfer.v1.ClaimNameR\x05claim\x128\n" +
@@ -929,10 +1074,18 @@ const file_control_proto_rawDesc = "" +
 	"\x04from\x18\x03 \x01(\x0e2\x18.kvxfer.transfer.v1.SideR\x04from\"^\n" +
 	"\x0fSessionQuiesced\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x129\n" +
-	"\asession\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.SessionNameR\asession\"%\n" +
+	"\asession\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.SessionNameR\asession\"C\n" +
 	"\aReceipt\x12\x1a\n" +
-	"\breceived\x18\x01 \x01(\x04R\breceived\"\t\n" +
-	"\aGoodbye*\x7f\n" +
+	"\breceived\x18\x01 \x01(\x04R\breceived\x12\x1c\n" +
+	"\twatermark\x18\x02 \x01(\x04R\twatermark\"\t\n" +
+	"\aGoodbye\"R\n" +
+	"\tConfirmed\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x04R\x03seq\x123\n" +
+	"\x05claim\x18\x02 \x01(\v2\x1d.kvxfer.transfer.v1.ClaimNameR\x05claim*O\n" +
+	"\tDirection\x12\x19\n" +
+	"\x15DIRECTION_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fDIRECTION_WRITE\x10\x01\x12\x12\n" +
+	"\x0eDIRECTION_READ\x10\x02*\x7f\n" +
 	"\bEvidence\x12\x18\n" +
 	"\x14EVIDENCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vEVIDENCE_OK\x10\x01\x12\x13\n" +
@@ -958,44 +1111,49 @@ func file_control_proto_rawDescGZIP() []byte {
 	return file_control_proto_rawDescData
 }
 
-var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_control_proto_goTypes = []any{
-	(Evidence)(0),           // 0: kvxfer.transfer.v1.Evidence
-	(Side)(0),               // 1: kvxfer.transfer.v1.Side
-	(*Frame)(nil),           // 2: kvxfer.transfer.v1.Frame
-	(*Hello)(nil),           // 3: kvxfer.transfer.v1.Hello
-	(*SessionName)(nil),     // 4: kvxfer.transfer.v1.SessionName
-	(*ClaimName)(nil),       // 5: kvxfer.transfer.v1.ClaimName
-	(*RequestData)(nil),     // 6: kvxfer.transfer.v1.RequestData
-	(*Result)(nil),          // 7: kvxfer.transfer.v1.Result
-	(*CancelSession)(nil),   // 8: kvxfer.transfer.v1.CancelSession
-	(*SessionQuiesced)(nil), // 9: kvxfer.transfer.v1.SessionQuiesced
-	(*Receipt)(nil),         // 10: kvxfer.transfer.v1.Receipt
-	(*Goodbye)(nil),         // 11: kvxfer.transfer.v1.Goodbye
+	(Direction)(0),          // 0: kvxfer.transfer.v1.Direction
+	(Evidence)(0),           // 1: kvxfer.transfer.v1.Evidence
+	(Side)(0),               // 2: kvxfer.transfer.v1.Side
+	(*Frame)(nil),           // 3: kvxfer.transfer.v1.Frame
+	(*Hello)(nil),           // 4: kvxfer.transfer.v1.Hello
+	(*SessionName)(nil),     // 5: kvxfer.transfer.v1.SessionName
+	(*ClaimName)(nil),       // 6: kvxfer.transfer.v1.ClaimName
+	(*RequestData)(nil),     // 7: kvxfer.transfer.v1.RequestData
+	(*Result)(nil),          // 8: kvxfer.transfer.v1.Result
+	(*CancelSession)(nil),   // 9: kvxfer.transfer.v1.CancelSession
+	(*SessionQuiesced)(nil), // 10: kvxfer.transfer.v1.SessionQuiesced
+	(*Receipt)(nil),         // 11: kvxfer.transfer.v1.Receipt
+	(*Goodbye)(nil),         // 12: kvxfer.transfer.v1.Goodbye
+	(*Confirmed)(nil),       // 13: kvxfer.transfer.v1.Confirmed
 }
 var file_control_proto_depIdxs = []int32{
-	3,  // 0: kvxfer.transfer.v1.Frame.hello:type_name -> kvxfer.transfer.v1.Hello
-	6,  // 1: kvxfer.transfer.v1.Frame.request_data:type_name -> kvxfer.transfer.v1.RequestData
-	7,  // 2: kvxfer.transfer.v1.Frame.result:type_name -> kvxfer.transfer.v1.Result
-	8,  // 3: kvxfer.transfer.v1.Frame.cancel_session:type_name -> kvxfer.transfer.v1.CancelSession
-	9,  // 4: kvxfer.transfer.v1.Frame.session_quiesced:type_name -> kvxfer.transfer.v1.SessionQuiesced
-	10, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
-	11, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
-	4,  // 7: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
-	5,  // 8: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	5,  // 9: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	0,  // 10: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
-	4,  // 11: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
-	1,  // 12: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
-	4,  // 13: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
-	2,  // 14: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
-	2,  // 15: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
-	15, // [15:16] is the sub-list for method output_type
-	14, // [14:15] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	4,  // 0: kvxfer.transfer.v1.Frame.hello:type_name -> kvxfer.transfer.v1.Hello
+	7,  // 1: kvxfer.transfer.v1.Frame.request_data:type_name -> kvxfer.transfer.v1.RequestData
+	8,  // 2: kvxfer.transfer.v1.Frame.result:type_name -> kvxfer.transfer.v1.Result
+	9,  // 3: kvxfer.transfer.v1.Frame.cancel_session:type_name -> kvxfer.transfer.v1.CancelSession
+	10, // 4: kvxfer.transfer.v1.Frame.session_quiesced:type_name -> kvxfer.transfer.v1.SessionQuiesced
+	11, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
+	12, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
+	13, // 7: kvxfer.transfer.v1.Frame.confirmed:type_name -> kvxfer.transfer.v1.Confirmed
+	5,  // 8: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
+	6,  // 9: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	0,  // 10: kvxfer.transfer.v1.RequestData.direction:type_name -> kvxfer.transfer.v1.Direction
+	6,  // 11: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	1,  // 12: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
+	5,  // 13: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
+	2,  // 14: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
+	5,  // 15: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
+	6,  // 16: kvxfer.transfer.v1.Confirmed.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	3,  // 17: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
+	3,  // 18: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
+	18, // [18:19] is the sub-list for method output_type
+	17, // [17:18] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -1011,14 +1169,15 @@ func file_control_proto_init() {
 		(*Frame_SessionQuiesced)(nil),
 		(*Frame_Receipt)(nil),
 		(*Frame_Goodbye)(nil),
+		(*Frame_Confirmed)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   10,
+			NumEnums:      3,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
