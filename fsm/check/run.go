@@ -150,8 +150,19 @@ func (r *runner) eval(g *gnode) int {
 		return int(g.mask >> r.eval(g.kids[0]) & 1)
 	case gDecide:
 		return r.decide(g)
+	case gEq, gNe:
+		if r.kept(g) {
+			return g.apply(0, 0)
+		}
 	}
 	return g.apply(r.eval(g.kids[0]), r.eval(g.kids[1]))
+}
+
+// kept reports whether g compares a variable with what it was before the step, and the
+// program has left it as it was: then there is no need to look.
+func (r *runner) kept(g *gnode) bool {
+	now, old := g.kids[0], g.kids[1]
+	return now.op == gSlot && old.op == gOld && now.val == old.val && !r.pair && r.marks[now.val]&written == 0
 }
 
 // decide asks a table; an answer that is not there is a mistake of the system.
