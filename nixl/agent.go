@@ -4,6 +4,7 @@
 package nixl
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"time"
@@ -26,6 +27,14 @@ type AgentConfig struct {
 	// ProgressDelay is the progress thread's sleep while idle, in whole
 	// milliseconds upwards; 0 means DefaultProgressDelay.
 	ProgressDelay time.Duration
+	// ListenPort, when not 0, starts a thread that takes and gives metadata
+	// over TCP on all addresses of the host, unauthenticated; see [Agent.SendMetadata].
+	ListenPort uint16
+	// ListenDelay is that thread's sleep between looks, in whole microseconds;
+	// 0 means DefaultProgressDelay. The store's thread sleeps as long.
+	ListenDelay time.Duration
+	// Telemetry makes NIXL measure transfers; see [Request.Telemetry].
+	Telemetry bool
 }
 
 // Agent is one endpoint of NIXL: it registers memory, knows peers and posts
@@ -50,7 +59,9 @@ type Agent struct {
 	backends []*Backend
 	regions  []*Registration // sorted by kind and address
 	peers    map[string]*peer
-	inFlight int // requests that were posted and have not ended on proof
+	self     *peer // the agent as its own peer, for files and storage
+	inFlight int   // requests that were posted and have not ended on proof
+	views    int   // views that were not released
 }
 
 // NewAgent creates an agent. The name is how peers know it; it must be unique
@@ -59,16 +70,15 @@ func (l *Library) NewAgent(name string, cfg AgentConfig) (*Agent, error) {
 	if name == "" || len(name) > maxName {
 		return nil, fmt.Errorf("%w: agent name of %d bytes, want 1 to %d", ErrArgument, len(name), maxName)
 	}
-	if cfg.ProgressDelay < 0 {
-		return nil, fmt.Errorf("%w: progress delay %v is negative", ErrArgument, cfg.ProgressDelay)
-	}
-	delay := cfg.ProgressDelay
-	if delay == 0 {
-		delay = DefaultProgressDelay
+	if cfg.ProgressDelay < 0 || cfg.ListenDelay < 0 {
+		return nil, fmt.Errorf("%w: delay %v or %v is negative", ErrArgument, cfg.ProgressDelay, cfg.ListenDelay)
 	}
 	handle, code := l.api.CreateAgent(name, nixlc.AgentConfig{
 		ProgressThread:  !cfg.NoProgressThread,
-		ProgressDelayUS: uint64(delay.Microseconds()),
+		ProgressDelayUS: uint64(cmp.Or(cfg.ProgressDelay, DefaultProgressDelay).Microseconds()),
+		ListenPort:      cfg.ListenPort,
+		ListenDelayUS:   uint64(cmp.Or(cfg.ListenDelay, DefaultProgressDelay).Microseconds()),
+		Telemetry:       cfg.Telemetry,
 		Sync:            nixlc.SyncStrict, // the one mode that survived every measured mix of threads
 	})
 	if err := check("create_configured_agent", name, code); err != nil {
@@ -79,7 +89,7 @@ func (l *Library) NewAgent(name string, cfg AgentConfig) (*Agent, error) {
 		l.api.DestroyAgent(handle)
 		return nil, err
 	}
-	return &Agent{lib: l, name: name, handle: handle, notes: notes, peers: map[string]*peer{}}, nil
+	return &Agent{lib: l, name: name, handle: handle, notes: notes, peers: map[string]*peer{}, self: &peer{name: name}}, nil
 }
 
 // Name is the agent's name.
@@ -132,15 +142,18 @@ func (a *Agent) destroy(force bool) error {
 	if a.closed {
 		return nil
 	}
-	if n := a.InFlight(); n != 0 && !force {
-		return fmt.Errorf("agent %q: %d requests: %w", a.name, n, ErrInFlight)
+	a.book.Lock()
+	requests, views := a.inFlight, a.views
+	a.book.Unlock()
+	if requests+views != 0 && !force {
+		return fmt.Errorf("agent %q: %d requests, %d views: %w", a.name, requests, views, ErrInFlight)
 	}
 	if err := check("destroy_agent", a.name, a.lib.api.DestroyAgent(a.handle)); err != nil {
 		return err
 	}
 	a.closed = true
 	a.book.Lock()
-	a.inFlight = 0
+	a.inFlight, a.views = 0, 0
 	a.book.Unlock()
 	for _, b := range a.backends {
 		a.lib.api.DestroyBackend(b.handle)

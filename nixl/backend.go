@@ -14,8 +14,14 @@ import (
 	"github.com/kvxfer/kvxfer/internal/nixlc"
 )
 
-// PluginUCX is NIXL's plugin for memory of other processes and machines.
-const PluginUCX = "UCX"
+// Plugins with a part of their own in this binding. [Agent.Plugins] lists all
+// that are there.
+const (
+	// PluginUCX serves memory of other processes and machines.
+	PluginUCX = "UCX"
+	// PluginPOSIX serves files of this host.
+	PluginPOSIX = "POSIX"
+)
 
 // Transport chooses what UCX may move bytes with.
 type Transport uint8

@@ -52,6 +52,8 @@ var (
 	ErrUnknownPeer = errors.New("nixl: unknown peer")
 	// ErrNotRegistered says that a range is not inside registered memory.
 	ErrNotRegistered = errors.New("nixl: memory is not registered")
+	// ErrUnsupported says that this version of NIXL has no such function.
+	ErrUnsupported = errors.New("nixl: not in this version of NIXL")
 	// ErrArgument says that an argument is wrong in itself.
 	ErrArgument = errors.New("nixl: invalid argument")
 )
@@ -70,10 +72,17 @@ type Error struct {
 	Call    string // C function, without its prefix nixl_capi_
 	Subject string // agent, peer or plugin that the call was about
 	Code    Code
+	// Cause is what the C++ core says behind CodeBackend; 0 where it could not
+	// be read. It is for people: no cause proves anything either.
+	Cause Cause
 }
 
-// Error names the call, what it was about, and the code.
+// Error names the call, what it was about, the code and the cause.
 func (e *Error) Error() string {
+	if e.Cause != 0 {
+		return fmt.Sprintf("nixl: %s %q: %v (%d), cause %v (%d)",
+			e.Call, e.Subject, e.Code, int32(e.Code), e.Cause, int32(e.Cause))
+	}
 	return fmt.Sprintf("nixl: %s %q: %v (%d)", e.Call, e.Subject, e.Code, int32(e.Code))
 }
 
@@ -86,4 +95,27 @@ func check(call, subject string, code Code) error {
 		return nil
 	}
 	return &Error{Call: call, Subject: subject, Code: code}
+}
+
+// MissingError says which symbol a call needs that the library lacks.
+type MissingError struct {
+	Symbol  string
+	Path    string
+	Version Version
+}
+
+// Error names the symbol, the file and its version.
+func (e *MissingError) Error() string {
+	return fmt.Sprintf("nixl: %s (version %v) has no symbol %s", e.Path, e.Version, e.Symbol)
+}
+
+// Is makes every MissingError match [ErrUnsupported].
+func (e *MissingError) Is(target error) bool { return target == ErrUnsupported }
+
+// needs is a MissingError when the library cannot serve the call.
+func (l *Library) needs(call string) error {
+	if symbol := l.api.Lacks(call); symbol != "" {
+		return &MissingError{Symbol: symbol, Path: l.path, Version: l.version}
+	}
+	return nil
 }

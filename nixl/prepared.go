@@ -6,6 +6,7 @@ package nixl
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/kvxfer/kvxfer/internal/nixlc"
 )
@@ -16,62 +17,68 @@ type Prepared struct {
 	agent   *Agent
 	handle  nixlc.Prepared
 	lengths []uint64
-	peer    *peer           // nil: our own memory
-	regions []*Registration // our own memory only
+	peer    *peer           // nil: the local side
+	regions []*Registration // our own memory and storage only
 
 	released bool // guarded by agent.book
 	users    int  // guarded by agent.book: calls that read the handle now
 }
 
-// PrepareLocal prepares segments of our own registered memory.
-func (a *Agent) PrepareLocal(segments []Segment, b *Backend) (*Prepared, error) {
-	if err := a.enter(); err != nil {
-		return nil, err
-	}
-	defer a.life.RUnlock()
-	regions, err := a.covering(segments)
-	if err != nil {
-		return nil, err
-	}
-	return a.prepare(&Prepared{agent: a, regions: regions}, segments, b)
+// PrepareConfig describes a list to prepare.
+type PrepareConfig struct {
+	_ struct{}
+	// Peer is whose memory it is; empty: our own, for the local side of
+	// requests. The agent's own name prepares the remote side of requests to
+	// its own files and storage.
+	Peer     string
+	Mem      MemType
+	Segments []Segment
+	Backend  *Backend // nil lets NIXL choose
 }
 
-// PrepareRemote prepares segments of a peer's memory.
-func (a *Agent) PrepareRemote(name string, segments []Segment, b *Backend) (*Prepared, error) {
+// Prepare has NIXL check and resolve a list of segments.
+func (a *Agent) Prepare(cfg PrepareConfig) (*Prepared, error) {
+	if len(cfg.Segments) == 0 || !cfg.Mem.IsValid() {
+		return nil, fmt.Errorf("%w: %d segments of %v", ErrArgument, len(cfg.Segments), cfg.Mem)
+	}
 	if err := a.enter(); err != nil {
 		return nil, err
 	}
 	defer a.life.RUnlock()
-	a.book.Lock()
-	p := a.peers[name]
-	known := p != nil && !p.gone
-	a.book.Unlock()
-	if !known {
-		return nil, fmt.Errorf("peer %q: %w", name, ErrUnknownPeer)
+	p := &Prepared{agent: a}
+	var err error
+	if cfg.Peer == "" || cfg.Peer == a.name {
+		if p.regions, err = a.covering(nil, cfg.Mem, cfg.Segments); err != nil {
+			return nil, err
+		}
 	}
-	return a.prepare(&Prepared{agent: a, peer: p}, segments, b)
+	if cfg.Peer != "" {
+		a.book.Lock()
+		p.peer, err = a.known(cfg.Peer)
+		a.book.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+	return a.prepare(p, &cfg)
 }
 
 // prepare resolves the segments. The caller has entered the agent.
-func (a *Agent) prepare(p *Prepared, segments []Segment, b *Backend) (*Prepared, error) {
-	if len(segments) == 0 {
-		return nil, fmt.Errorf("%w: no segments", ErrArgument)
-	}
+func (a *Agent) prepare(p *Prepared, cfg *PrepareConfig) (*Prepared, error) {
 	var backend nixlc.Backend
-	if b != nil {
+	if b := cfg.Backend; b != nil {
+		if b.agent != a {
+			return nil, fmt.Errorf("%w: backend of agent %q", ErrArgument, b.agent.name)
+		}
 		backend = b.handle
 	}
-	remote := ""
-	if p.peer != nil {
-		remote = p.peer.name
-	}
 	var code nixlc.Code
-	p.handle, code = a.lib.api.PrepXferDlist(a.handle, remote, dram(segments), backend)
-	if err := check("prep_xfer_dlist", cmp.Or(remote, a.name), code); err != nil {
+	p.handle, code = a.lib.api.PrepXferDlist(a.handle, cfg.Peer, list(cfg.Mem, cfg.Segments), backend)
+	if err := check("prep_xfer_dlist", cmp.Or(cfg.Peer, a.name), code); err != nil {
 		return nil, err
 	}
-	p.lengths = make([]uint64, len(segments))
-	for i, s := range segments {
+	p.lengths = make([]uint64, len(cfg.Segments))
+	for i, s := range cfg.Segments {
 		p.lengths[i] = s.Len
 	}
 	return p, nil
@@ -107,13 +114,17 @@ type MakeConfig struct {
 	LocalIndex  []int32
 	Remote      *Prepared
 	RemoteIndex []int32
-	Notify      []byte
+	Backend     *Backend // nil lets NIXL choose
+	Extra
 }
 
 // MakeRequest builds a request from prepared lists. Nothing is submitted, and
 // after an error nothing ever will be.
 func (a *Agent) MakeRequest(cfg MakeConfig) (*Request, error) {
 	if err := a.validate(&cfg); err != nil {
+		return nil, err
+	}
+	if err := a.lib.supported(&cfg.Extra); err != nil {
 		return nil, err
 	}
 	if err := a.enter(); err != nil {
@@ -124,13 +135,22 @@ func (a *Agent) MakeRequest(cfg MakeConfig) (*Request, error) {
 		return nil, err
 	}
 	defer a.unuse(cfg.Local, cfg.Remote)
-	r := &Request{agent: a, peer: cfg.Remote.peer, regions: cfg.Local.regions}
+	r := &Request{agent: a, peer: cfg.Remote.peer, regions: slices.Clone(cfg.Local.regions)}
+	for _, reg := range cfg.Remote.regions { // our own storage
+		if !slices.Contains(r.regions, reg) {
+			r.regions = append(r.regions, reg)
+		}
+	}
 	a.book.Lock()
-	r.ucx = a.onlyUCX(nil)
+	r.ucx = a.onlyUCX(cfg.Backend)
 	a.book.Unlock()
+	var backend nixlc.Backend
+	if cfg.Backend != nil {
+		backend = cfg.Backend.handle
+	}
 	var code nixlc.Code
 	r.handle, code = a.lib.api.MakeRequest(a.handle, &nixlc.MakeSpec{
-		Op: cfg.Op.raw(), Notify: cfg.Notify,
+		Op: cfg.Op.raw(), Extra: cfg.raw(), Backend: backend,
 		Local: cfg.Local.handle, LocalIndex: cfg.LocalIndex,
 		Remote: cfg.Remote.handle, RemoteIndex: cfg.RemoteIndex,
 	})
@@ -149,6 +169,8 @@ func (a *Agent) validate(cfg *MakeConfig) error {
 		return fmt.Errorf("%w: prepared lists of another agent", ErrArgument)
 	case cfg.Local.peer != nil || cfg.Remote.peer == nil:
 		return fmt.Errorf("%w: want our memory on the local and a peer's on the remote side", ErrArgument)
+	case cfg.Backend != nil && cfg.Backend.agent != a:
+		return fmt.Errorf("%w: backend of agent %q", ErrArgument, cfg.Backend.agent.name)
 	case len(cfg.LocalIndex) == 0 || len(cfg.LocalIndex) != len(cfg.RemoteIndex):
 		return fmt.Errorf("%w: %d local and %d remote indices", ErrArgument, len(cfg.LocalIndex), len(cfg.RemoteIndex))
 	}
@@ -179,7 +201,7 @@ func (a *Agent) use(lists ...*Prepared) error {
 		}
 		for _, r := range p.regions {
 			if r.gone {
-				return fmt.Errorf("registration %#x+%d: %w", r.segment.Addr, r.segment.Len, ErrNotRegistered)
+				return fmt.Errorf("%v: %w", r, ErrNotRegistered)
 			}
 		}
 	}

@@ -27,11 +27,11 @@ func TestPreparedListsByIndexAndAgain(t *testing.T) {
 	reg := register(t, a, src)
 	register(t, b, dst)
 	introduce(t, a, b)
-	local, err := a.PrepareLocal(blocks(addr(src), n, size), nil)
+	local, err := a.Prepare(nixl.PrepareConfig{Segments: blocks(addr(src), n, size)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote, err := a.PrepareRemote(b.Name(), blocks(addr(dst), n, size), nil)
+	remote, err := a.Prepare(nixl.PrepareConfig{Peer: b.Name(), Segments: blocks(addr(dst), n, size)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +80,11 @@ func TestPreparedListsRefuseBadInput(t *testing.T) {
 	reg := register(t, a, src)
 	register(t, b, dst)
 	introduce(t, a, b)
-	local, err := a.PrepareLocal(blocks(addr(src), n, size), nil)
+	local, err := a.Prepare(nixl.PrepareConfig{Segments: blocks(addr(src), n, size)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	remote, err := a.PrepareRemote(b.Name(), append(blocks(addr(dst), n-1, size), nixl.Segment{Addr: addr(dst), Len: 7}), nil)
+	remote, err := a.Prepare(nixl.PrepareConfig{Peer: b.Name(), Segments: append(blocks(addr(dst), n-1, size), nixl.Segment{Addr: addr(dst), Len: 7})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +105,10 @@ func TestPreparedListsRefuseBadInput(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := a.PrepareLocal(blocks(addr(dst), 1, size), nil); !errors.Is(err, nixl.ErrNotRegistered) {
+	if _, err := a.Prepare(nixl.PrepareConfig{Segments: blocks(addr(dst), 1, size)}); !errors.Is(err, nixl.ErrNotRegistered) {
 		t.Errorf("memory that is not ours: %v", err)
 	}
-	if _, err := a.PrepareRemote("nobody", blocks(addr(dst), 1, size), nil); !errors.Is(err, nixl.ErrUnknownPeer) {
+	if _, err := a.Prepare(nixl.PrepareConfig{Peer: "nobody", Segments: blocks(addr(dst), 1, size)}); !errors.Is(err, nixl.ErrUnknownPeer) {
 		t.Errorf("unknown peer: %v", err)
 	}
 	if err := reg.Deregister(); err != nil {

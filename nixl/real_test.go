@@ -141,7 +141,7 @@ func TestMovesBytesBetweenAgents(t *testing.T) {
 				introduce(t, a, b)
 
 				l, r := scattered(addr(ours), addr(theirs), n, size)
-				q, err := a.NewRequest(nixl.RequestConfig{Op: op, Peer: b.Name(), Local: l, Remote: r, Notify: []byte("moved")})
+				q, err := a.NewRequest(nixl.RequestConfig{Op: op, Peer: b.Name(), Local: l, Remote: r, Extra: nixl.Extra{Notify: []byte("moved")}})
 				if err != nil {
 					t.Fatal(err)
 				}

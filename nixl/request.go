@@ -5,23 +5,52 @@ package nixl
 
 import (
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/kvxfer/kvxfer/internal/nixlc"
 )
 
 // RequestConfig describes one transfer: segment i of Local pairs with segment
-// i of Remote, of the same length. Local segments lie in registered memory.
+// i of Remote, of the same length. Local segments lie in registered memory. So
+// do the remote ones when Peer is the agent's own name, which is how files and
+// other storage are reached.
 type RequestConfig struct {
-	_      struct{}
-	Op     Op
-	Peer   string
-	Local  []Segment
-	Remote []Segment
+	_         struct{}
+	Op        Op
+	Peer      string
+	LocalMem  MemType
+	Local     []Segment
+	RemoteMem MemType
+	Remote    []Segment
 	// Backend moves the bytes; nil lets NIXL choose.
 	Backend *Backend
+	Extra
+}
+
+// Extra is what a request can carry besides its segments.
+type Extra struct {
 	// Notify, when not empty, reaches the peer after the data is in place.
 	Notify []byte
+	// Custom is for the plugin to understand; NIXL 1.5 and newer.
+	Custom []byte
+	// SkipMerge tells NIXL not to look for neighbours to merge.
+	SkipMerge bool
+}
+
+func (e *Extra) raw() nixlc.Extra { return nixlc.Extra(*e) }
+
+// supported says which symbol the library lacks for these extras.
+func (l *Library) supported(e *Extra) error {
+	if len(e.Custom) != 0 {
+		if err := l.needs("opt_args_set_custom_param"); err != nil {
+			return err
+		}
+	}
+	if e.SkipMerge {
+		return l.needs("opt_args_set_skip_desc_merge")
+	}
+	return nil
 }
 
 // phase is where a request stands. Every call into NIXL with its handle
@@ -49,6 +78,9 @@ type Request struct {
 	regions []*Registration
 	ucx     bool
 
+	// looking is held for reading by calls that only look at the handle.
+	looking sync.RWMutex
+
 	phase  atomic.Uint32
 	posted bool  // ever accepted by NIXL; written in phasePosting only
 	err    error // set before phaseFailed, never after
@@ -64,13 +96,16 @@ func (a *Agent) NewRequest(cfg RequestConfig) (*Request, error) {
 		return nil, err
 	}
 	defer a.life.RUnlock()
+	if err := a.lib.supported(&cfg.Extra); err != nil {
+		return nil, err
+	}
 	r := &Request{agent: a}
-	if err := r.bind(cfg.Peer, cfg.Local, cfg.Backend); err != nil {
+	if err := r.bind(&cfg); err != nil {
 		return nil, err
 	}
 	spec := nixlc.RequestSpec{
-		Op: cfg.Op.raw(), Peer: cfg.Peer, Notify: cfg.Notify,
-		Local: dram(cfg.Local), Remote: dram(cfg.Remote),
+		Op: cfg.Op.raw(), Peer: cfg.Peer, Extra: cfg.raw(),
+		Local: list(cfg.LocalMem, cfg.Local), Remote: list(cfg.RemoteMem, cfg.Remote),
 	}
 	if cfg.Backend != nil {
 		spec.Backend = cfg.Backend.handle
@@ -95,6 +130,9 @@ func (cfg *RequestConfig) validate() error {
 	if cfg.Op != Read && cfg.Op != Write {
 		return fmt.Errorf("%w: %v", ErrArgument, cfg.Op)
 	}
+	if !cfg.LocalMem.IsValid() || !cfg.RemoteMem.IsValid() {
+		return fmt.Errorf("%w: %v and %v", ErrArgument, cfg.LocalMem, cfg.RemoteMem)
+	}
 	if len(cfg.Local) == 0 || len(cfg.Local) != len(cfg.Remote) {
 		return fmt.Errorf("%w: %d local and %d remote segments", ErrArgument, len(cfg.Local), len(cfg.Remote))
 	}
@@ -107,23 +145,26 @@ func (cfg *RequestConfig) validate() error {
 }
 
 // bind finds who the request touches: the peer and our registrations.
-func (r *Request) bind(name string, local []Segment, b *Backend) error {
+func (r *Request) bind(cfg *RequestConfig) error {
 	a := r.agent
-	if b != nil && b.agent != a {
+	if b := cfg.Backend; b != nil && b.agent != a {
 		return fmt.Errorf("%w: backend of agent %q", ErrArgument, b.agent.name)
 	}
 	var err error
-	if r.regions, err = a.covering(local); err != nil {
+	if r.regions, err = a.covering(nil, cfg.LocalMem, cfg.Local); err != nil {
 		return err
+	}
+	if cfg.Peer == a.name {
+		if r.regions, err = a.covering(r.regions, cfg.RemoteMem, cfg.Remote); err != nil {
+			return err
+		}
 	}
 	a.book.Lock()
 	defer a.book.Unlock()
-	p := a.peers[name]
-	if p == nil || p.gone {
-		return fmt.Errorf("peer %q: %w", name, ErrUnknownPeer)
+	if r.peer, err = a.known(cfg.Peer); err != nil {
+		return err
 	}
-	r.peer = p
-	r.ucx = a.onlyUCX(b)
+	r.ucx = a.onlyUCX(cfg.Backend)
 	return nil
 }
 
@@ -149,7 +190,7 @@ func (r *Request) hold() error {
 	}
 	for _, reg := range r.regions {
 		if reg.gone {
-			return fmt.Errorf("registration %#x+%d: %w", reg.segment.Addr, reg.segment.Len, ErrNotRegistered)
+			return fmt.Errorf("%v: %w", reg, ErrNotRegistered)
 		}
 	}
 	r.count(1)
@@ -194,7 +235,7 @@ func (r *Request) Post() (Status, error) {
 	if unsubmitted(code, first, r.ucx) {
 		r.drop()
 		r.phase.Store(from)
-		return StatusNotSubmitted, check(callPost.String(), r.peer.name, code)
+		return StatusNotSubmitted, r.failure(callPost, code)
 	}
 	r.posted = true
 	return r.settle(callPost, code)
@@ -211,9 +252,22 @@ func (r *Request) settle(c call, code Code) (Status, error) {
 		r.phase.Store(phaseDone)
 		return StatusDone, nil
 	}
-	r.err = check(c.String(), r.peer.name, code)
+	r.err = r.failure(c, code)
 	r.phase.Store(phaseFailed)
 	return StatusFailed, r.err
+}
+
+// failure is NIXL's answer with the cause behind it, where that can be read.
+// The core is asked about a request only that has just answered with an error:
+// it then has the code in memory and does no work that could throw.
+func (r *Request) failure(c call, code Code) error {
+	e := &Error{Call: c.String(), Subject: r.peer.name, Code: code}
+	if code == CodeBackend {
+		if exact, ok := r.agent.lib.api.ExactStatus(r.agent.handle, r.handle); ok && exact < 0 {
+			e.Cause = Cause(exact)
+		}
+	}
+	return e
 }
 
 // refusal says why a call does not fit the phase.
@@ -265,6 +319,8 @@ func (r *Request) Release() error {
 	a := r.agent
 	a.life.RLock()
 	defer a.life.RUnlock()
+	r.looking.Lock() // nobody reads the handle beside its end
+	defer r.looking.Unlock()
 	from := r.phase.Load()
 	switch {
 	case from == phaseReleased || a.closed:

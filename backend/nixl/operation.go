@@ -33,7 +33,7 @@ var ops = map[backend.Direction]nixl.Op{backend.Write: nixl.Write, backend.Read:
 // Prepare builds an operation; see [backend.Backend].
 func (b *Backend) Prepare(r backend.Request) (backend.Operation, error) {
 	request, err := b.agent.NewRequest(nixl.RequestConfig{
-		Op: ops[r.Direction], Peer: r.Peer, Backend: b.ucx, Notify: r.Notify,
+		Op: ops[r.Direction], Peer: r.Peer, Backend: b.ucx, Extra: nixl.Extra{Notify: r.Notify},
 		Local: segments(r.Local), Remote: segments(r.Remote),
 	})
 	if e := (*nixl.Error)(nil); errors.As(err, &e) {

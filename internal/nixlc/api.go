@@ -34,6 +34,8 @@ type (
 	Prepared uintptr
 	// NotifMap is a nixl_capi_notif_map_t.
 	NotifMap uintptr
+	// View is a nixl_capi_mem_view_t.
+	View uintptr
 )
 
 // Desc is one contiguous range. Its layout is that of the C side's array.
@@ -47,6 +49,39 @@ type Desc struct {
 type List struct {
 	Mem   MemType
 	Descs []Desc
+	// Blobs, when not nil, has for each range what a plugin needs to know of
+	// it, such as an object's key. Registration and queries read it.
+	Blobs [][]byte
+}
+
+// Where is where metadata is exchanged: a peer that listens, or with the zero
+// value the store that the environment names.
+type Where struct {
+	IP   string
+	Port uint16
+}
+
+// PluginParams is what a plugin or a backend says of itself.
+type PluginParams struct {
+	Mems   []MemType
+	Params map[string]string
+}
+
+// Found is the answer about one range.
+type Found struct {
+	Exists bool
+	Params map[string]string
+}
+
+// Cost is the library's estimate.
+type Cost struct {
+	DurationUS, MarginUS int64
+	Method               int32
+}
+
+// Telemetry is what the library measured of one transfer.
+type Telemetry struct {
+	StartUS, PostUS, TransferUS, Bytes, Descriptors uint64
 }
 
 // Sync is how the library guards an agent against its callers.
@@ -64,6 +99,8 @@ const (
 type AgentConfig struct {
 	ProgressThread  bool
 	ProgressDelayUS uint64 // 0 spins on a whole core
+	ListenPort      uint16 // 0: no thread that listens for peers' metadata
+	ListenDelayUS   uint64
 	Sync            Sync
 	Telemetry       bool
 }
@@ -75,7 +112,14 @@ type RequestSpec struct {
 	Remote  List
 	Peer    string
 	Backend Backend
-	Notify  []byte // none when empty
+	Extra
+}
+
+// Extra is what both ways to build a request can carry.
+type Extra struct {
+	Notify    []byte // none when empty
+	Custom    []byte // for the plugin; needs opt_args_set_custom_param
+	SkipMerge bool   // needs opt_args_set_skip_desc_merge
 }
 
 // MakeSpec describes a request built from prepared lists by index.
@@ -85,7 +129,8 @@ type MakeSpec struct {
 	LocalIndex  []int32
 	Remote      Prepared
 	RemoteIndex []int32
-	Notify      []byte // none when empty
+	Backend     Backend
+	Extra
 }
 
 // Notif is one notification that arrived.
@@ -95,10 +140,13 @@ type Notif struct {
 }
 
 // API is NIXL's C interface. Methods are named after the C functions, which
-// their comments name, without the prefix nixl_capi_.
+// their comments name, without the prefix nixl_capi_. A method whose symbols the
+// library lacks answers [CodeMissing] and calls nothing.
 type API interface {
 	// Has tells whether the library exports the whole name symbol.
 	Has(symbol string) bool
+	// Lacks names the symbol that the function call misses; empty: none.
+	Lacks(call string) string
 	// Origin is the file the library was loaded from, as the loader says.
 	Origin() string
 
@@ -111,14 +159,23 @@ type API interface {
 	// lives as long as its agent.
 	DestroyBackend(Backend) Code
 
-	RegisterMem(Agent, List, Backend) Code   // register_mem
-	DeregisterMem(Agent, List, Backend) Code // deregister_mem: no fence, stops nothing
+	// PluginParams is get_plugin_params, or get_backend_params when b is not 0.
+	PluginParams(a Agent, plugin string, b Backend) (PluginParams, Code)
+
+	RegisterMem(Agent, List, Backend) Code         // register_mem
+	DeregisterMem(Agent, List, Backend) Code       // deregister_mem: no fence, stops nothing
+	QueryMem(Agent, List, Backend) ([]Found, Code) // query_mem
 
 	LocalMD(Agent) ([]byte, Code)                        // get_local_md
 	LoadRemoteMD(Agent, []byte) (name string, code Code) // load_remote_md: cut data poisons the name
 	InvalidateRemoteMD(Agent, string) Code               // invalidate_remote_md: transfers go on
-	CheckRemoteMD(Agent, string) Code                    // check_remote_md, without descriptors
+	CheckRemoteMD(Agent, string, List) Code              // check_remote_md
 	MakeConnection(Agent, string) Code                   // agent_make_connection
+	LocalPartialMD(Agent, List, Backend) ([]byte, Code)  // get_local_partial_md
+	SendLocalMD(Agent, Where) Code                       // send_local_md: asynchronous
+	SendLocalPartialMD(Agent, List, Where) Code          // send_local_partial_md: asynchronous
+	FetchRemoteMD(Agent, string, Where) Code             // fetch_remote_md: asynchronous
+	InvalidateLocalMD(Agent, Where) Code                 // invalidate_local_md: asynchronous
 
 	// PrepXferDlist is prep_xfer_dlist; an empty peer prepares a local list.
 	PrepXferDlist(a Agent, peer string, l List, b Backend) (Prepared, Code)
@@ -133,7 +190,22 @@ type API interface {
 	// ReleaseRequest is release_xfer_req. In flight it answers success and
 	// cancels nothing: the memory is still read or written afterwards.
 	ReleaseRequest(Agent, Request) Code
-	DestroyRequest(Request) Code // destroy_xfer_req: frees the wrapper, after ReleaseRequest
+	DestroyRequest(Request) Code                // destroy_xfer_req: frees the wrapper, after ReleaseRequest
+	EstimateCost(Agent, Request) (Cost, Code)   // estimate_xfer_cost
+	Telemetry(Agent, Request) (Telemetry, Code) // get_xfer_telemetry
+	// RequestBackend is query_xfer_backend, as an index into backends, or
+	// their number when it is none of them.
+	RequestBackend(Agent, Request, []Backend) (int, Code)
+	// ExactStatus asks the C++ core, whose codes the C interface folds; false
+	// where the core cannot be asked. A C++ exception would end the process, so
+	// only a request whose status is an error already may be asked about: the
+	// core then answers from memory.
+	ExactStatus(Agent, Request) (int32, bool)
+
+	// PrepView is prep_mem_view_local, or prep_mem_view_remote when names is not
+	// nil: one peer for each range.
+	PrepView(a Agent, l List, names []string, b Backend) (View, Code)
+	ReleaseView(Agent, View) Code // release_mem_view
 
 	CreateNotifMap() (NotifMap, Code) // create_notif_map
 	DestroyNotifMap(NotifMap) Code    // destroy_notif_map

@@ -20,6 +20,8 @@ const (
 	CodeException    Code = -4
 	CodeNoTelemetry  Code = -5
 	CodeNotFound     Code = -6
+	// CodeMissing is this package's own: the library lacks the symbol.
+	CodeMissing Code = -1000
 )
 
 var codeNames = map[Code]string{
@@ -31,6 +33,7 @@ var codeNames = map[Code]string{
 	CodeException:    "ERROR_EXCEPTION",
 	CodeNoTelemetry:  "ERROR_NO_TELEMETRY",
 	CodeNotFound:     "ERROR_NOT_FOUND",
+	CodeMissing:      "symbol missing",
 }
 
 // String is the library's own name of the code, without its prefix.
@@ -52,6 +55,19 @@ const (
 	MemObject
 	MemFile
 )
+
+var memNames = [...]string{MemDRAM: "DRAM", MemVRAM: "VRAM", MemBlock: "BLOCK", MemObject: "OBJECT", MemFile: "FILE"}
+
+// String is the library's own name of the kind.
+func (m MemType) String() string {
+	if m >= 0 && int(m) < len(memNames) {
+		return memNames[m]
+	}
+	return "invalid memory type " + strconv.Itoa(int(m))
+}
+
+// IsValid reports whether m is a kind that exists.
+func (m MemType) IsValid() bool { return m >= 0 && int(m) < len(memNames) }
 
 // Op is a direction seen from who posts, with the library's numbers.
 type Op int32

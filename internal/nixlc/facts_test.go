@@ -141,7 +141,7 @@ func TestCutMetadataPoisonsThePeer(t *testing.T) {
 	if _, code := a.api.LoadRemoteMD(a.agent, whole[:len(whole)-10]); code == nixlc.CodeSuccess {
 		t.Fatal("cut metadata was accepted")
 	}
-	if code := a.api.CheckRemoteMD(a.agent, b.name); code == nixlc.CodeSuccess {
+	if code := a.api.CheckRemoteMD(a.agent, b.name, nixlc.List{}); code == nixlc.CodeSuccess {
 		t.Skip("this version keeps the peer: the envelope is needed less than it was")
 	}
 	if _, code := a.api.LoadRemoteMD(a.agent, whole); code == nixlc.CodeSuccess {

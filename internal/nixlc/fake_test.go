@@ -57,7 +57,7 @@ func newAgent(t testing.TB, api API) Agent {
 func request(t testing.TB, api API, a Agent, script string, n int) Request {
 	t.Helper()
 	list := List{Descs: make([]Desc, n)}
-	r, code := api.CreateRequest(a, &RequestSpec{Op: OpWrite, Local: list, Remote: list, Peer: script, Notify: []byte("n")})
+	r, code := api.CreateRequest(a, &RequestSpec{Op: OpWrite, Local: list, Remote: list, Peer: script, Extra: Extra{Notify: []byte("n")}})
 	if code != CodeSuccess || r == 0 {
 		t.Fatalf("create: %v, %v", r, code)
 	}

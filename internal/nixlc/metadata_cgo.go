@@ -11,10 +11,7 @@ package nixlc
 */
 import "C"
 
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "unsafe"
 
 func (l *library) LocalMD(a Agent) ([]byte, Code) {
 	var data unsafe.Pointer
@@ -43,10 +40,11 @@ func (l *library) InvalidateRemoteMD(a Agent, peer string) Code {
 	return Code(C.kvx_invalidate_remote_md(l.table, C.uintptr_t(a), c))
 }
 
-func (l *library) CheckRemoteMD(a Agent, peer string) Code {
+func (l *library) CheckRemoteMD(a Agent, peer string, list List) Code {
 	c := C.CString(peer)
 	defer C.free(unsafe.Pointer(c))
-	return Code(C.kvx_check_remote_md(l.table, C.uintptr_t(a), c))
+	return Code(C.kvx_check_remote_md(l.table, C.uintptr_t(a), c, C.int(list.Mem),
+		descs(list.Descs), C.size_t(len(list.Descs))))
 }
 
 func (l *library) MakeConnection(a Agent, peer string) Code {
@@ -55,44 +53,54 @@ func (l *library) MakeConnection(a Agent, peer string) Code {
 	return Code(C.kvx_make_connection(l.table, C.uintptr_t(a), c))
 }
 
-func (l *library) CreateNotifMap() (NotifMap, Code) {
-	var m C.uintptr_t
-	rc := C.kvx_create_notif_map(l.table, &m)
-	return NotifMap(m), Code(rc)
-}
-
-func (l *library) DestroyNotifMap(m NotifMap) Code {
-	return Code(C.kvx_destroy_notif_map(l.table, C.uintptr_t(m)))
-}
-
-func (l *library) TakeNotifs(a Agent, m NotifMap) ([]Notif, Code) {
-	var data *C.char
+func (l *library) LocalPartialMD(a Agent, list List, b Backend) ([]byte, Code) {
+	if l.lacks["get_local_partial_md"] != "" {
+		return nil, CodeMissing
+	}
+	var data unsafe.Pointer
 	var n C.size_t
-	if rc := C.kvx_take_notifs(l.table, C.uintptr_t(a), C.uintptr_t(m), &data, &n); rc != 0 {
+	rc := C.kvx_local_partial_md(l.table, C.uintptr_t(a), C.int(list.Mem), descs(list.Descs),
+		C.size_t(len(list.Descs)), C.uintptr_t(b), &data, &n)
+	if rc != 0 {
 		return nil, Code(rc)
 	}
-	if n == 0 {
-		return nil, CodeSuccess
-	}
-	defer C.free(unsafe.Pointer(data))
-	return splitNotifs(C.GoBytes(unsafe.Pointer(data), C.int(n))), CodeSuccess
+	defer C.free(data)
+	return C.GoBytes(data, C.int(n)), CodeSuccess
 }
 
-// splitNotifs undoes what kvx_take_notifs wrote: two lengths, name, message.
-func splitNotifs(b []byte) []Notif {
-	var out []Notif
-	for len(b) >= 8 {
-		name, msg := binary.NativeEndian.Uint32(b), binary.NativeEndian.Uint32(b[4:])
-		b = b[8:]
-		out = append(out, Notif{Agent: string(b[:name]), Message: b[name : name+msg : name+msg]})
-		b = b[name+msg:]
-	}
-	return out
+func (l *library) SendLocalMD(a Agent, w Where) Code {
+	return l.exchange("send_local_md", w, func(ip *C.char) C.int {
+		return C.kvx_send_local_md(l.table, C.uintptr_t(a), ip, C.uint16_t(w.Port))
+	})
 }
 
-func (l *library) GenNotif(a Agent, peer string, message []byte) Code {
-	c := C.CString(peer)
-	defer C.free(unsafe.Pointer(c))
-	return Code(C.kvx_gen_notif(l.table, C.uintptr_t(a), c,
-		unsafe.Pointer(unsafe.SliceData(message)), C.size_t(len(message))))
+func (l *library) SendLocalPartialMD(a Agent, list List, w Where) Code {
+	return l.exchange("send_local_partial_md", w, func(ip *C.char) C.int {
+		return C.kvx_send_local_partial_md(l.table, C.uintptr_t(a), C.int(list.Mem),
+			descs(list.Descs), C.size_t(len(list.Descs)), ip, C.uint16_t(w.Port))
+	})
+}
+
+func (l *library) FetchRemoteMD(a Agent, peer string, w Where) Code {
+	return l.exchange("fetch_remote_md", w, func(ip *C.char) C.int {
+		c := C.CString(peer)
+		defer C.free(unsafe.Pointer(c))
+		return C.kvx_fetch_remote_md(l.table, C.uintptr_t(a), c, ip, C.uint16_t(w.Port))
+	})
+}
+
+func (l *library) InvalidateLocalMD(a Agent, w Where) Code {
+	return l.exchange("invalidate_local_md", w, func(ip *C.char) C.int {
+		return C.kvx_invalidate_local_md(l.table, C.uintptr_t(a), ip, C.uint16_t(w.Port))
+	})
+}
+
+// exchange makes one of the calls that exchange metadata.
+func (l *library) exchange(call string, w Where, do func(ip *C.char) C.int) Code {
+	if l.lacks[call] != "" {
+		return CodeMissing
+	}
+	ip := C.CString(w.IP)
+	defer C.free(unsafe.Pointer(ip))
+	return Code(do(ip))
 }
