@@ -43,6 +43,10 @@ var layers = map[string]layer{
 	"transfer/wire":     {},
 	"transfer":          {ours: []string{"ownership", "ownership/explain", "ownership/blocks", "transfer/wire", "backend", "memory", "gen/*"}},
 
+	// The property suite: the model knows nothing of what it judges.
+	"proptest":       {},
+	"proptest/model": {},
+
 	// fsmgen's own: what loads, checks, draws and emits.
 	"fsm/expr":      {},
 	"fsm/load":      {ours: []string{"fsm", "fsm/expr"}, third: []string{"go.yaml.in/yaml/v3"}},
@@ -58,17 +62,18 @@ var layers = map[string]layer{
 	"fsm/looplab":   {ours: []string{"fsm"}, third: []string{"github.com/looplab/fsm"}},
 
 	// Adapters.
-	"internal/dl":         {cgo: true},
-	"internal/nixlc":      {ours: []string{"internal/dl"}, cgo: true},
-	"nixl":                {ours: []string{"internal/dl", "internal/nixlc"}, cgo: true},
-	"nixl/wheel":          {},
-	"backend/loop":        {ours: []string{"backend", "memory"}},
-	"backend/nixl":        {ours: []string{"backend", "memory", "nixl"}},
-	"backend/backendtest": {ours: []string{"backend", "memory"}},
-	"transfer/rpc":        {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys"}},
-	"transfer/admin":      {ours: []string{"transfer", "ownership", "ownership/explain"}},
-	"transfer/rpc/pb":     {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
-	"scenario":            {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
+	"internal/dl":            {cgo: true},
+	"internal/nixlc":         {ours: []string{"internal/dl"}, cgo: true},
+	"nixl":                   {ours: []string{"internal/dl", "internal/nixlc"}, cgo: true},
+	"nixl/wheel":             {},
+	"backend/loop":           {ours: []string{"backend", "memory"}},
+	"backend/nixl":           {ours: []string{"backend", "memory", "nixl"}},
+	"backend/backendtest":    {ours: []string{"backend", "memory"}},
+	"transfer/rpc":           {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys", "golang.org/x/time"}},
+	"transfer/rpc/authority": {},
+	"transfer/admin":         {ours: []string{"transfer", "ownership", "ownership/explain"}},
+	"transfer/rpc/pb":        {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
+	"scenario":               {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
 
 	// Commands.
 	"internal/cli/exit":   {},
