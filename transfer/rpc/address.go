@@ -24,8 +24,8 @@ type target struct {
 	address string // abstract names start with "@"
 }
 
-// parse checks that addr is local.
-func parse(addr string) (target, error) {
+// parse reads an address. One that leaves this machine is for TLS only.
+func (c *Config) parse(addr string) (target, error) {
 	if name, ok := strings.CutPrefix(addr, abstractScheme); ok {
 		return unixTarget(addr, "@"+name, name == "")
 	}
@@ -43,8 +43,8 @@ func parse(addr string) (target, error) {
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
-	if err != nil || !ip.IsLoopback() {
-		return target{}, &AddressError{Addr: addr, Kind: ErrNotLocal, Reason: "there is no TLS yet, so only loopback addresses and Unix sockets are allowed"}
+	if c.Identity == nil && (err != nil || !ip.IsLoopback()) {
+		return target{}, &AddressError{Addr: addr, Kind: ErrNotLocal, Reason: "without certificates only loopback addresses and Unix sockets are allowed"}
 	}
 	return target{network: "tcp", address: net.JoinHostPort(host, port)}, nil
 }

@@ -12,7 +12,7 @@ import (
 var (
 	// ErrInvalidAddress: the address cannot be read.
 	ErrInvalidAddress = errors.New("invalid address")
-	// ErrNotLocal: the address would leave this machine, and there is no TLS yet.
+	// ErrNotLocal: the address would leave this machine, and no Identity is given.
 	ErrNotLocal = errors.New("address is not local")
 	// ErrAddressInUse: somebody listens there, or left a socket file behind.
 	ErrAddressInUse = errors.New("address in use")
@@ -22,6 +22,13 @@ var (
 	ErrNotPeer = errors.New("not a kvxfer peer")
 	// ErrForeignUser: the peer on a Unix socket is another user's process.
 	ErrForeignUser = errors.New("peer is another user's process")
+	// ErrUntrusted: the peer's certificate is not to be trusted, or the peer does
+	// not trust ours.
+	ErrUntrusted = errors.New("no trust")
+	// ErrName: the peer says, or its certificate has, another name than it must.
+	ErrName = errors.New("wrong name")
+	// ErrLimit is matched by every *LimitError.
+	ErrLimit = errors.New("limit exceeded")
 	// ErrClosed: the listener or stream was closed by this side.
 	ErrClosed = errors.New("rpc: closed")
 )
@@ -43,7 +50,7 @@ func (e *AddressError) Unwrap() []error { return nonNil(e.Kind, e.Err) }
 // PeerError says what is wrong with whoever answers at an address.
 type PeerError struct {
 	Addr   string
-	Kind   error // ErrNotPeer, ErrForeignUser or transfer.ErrHandshake
+	Kind   error // ErrNotPeer, ErrForeignUser, ErrUntrusted, ErrName, ErrLimit or transfer.ErrHandshake
 	Reason string
 	Err    error // the carrier's own, may be nil
 }

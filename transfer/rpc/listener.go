@@ -40,9 +40,13 @@ const (
 	connectTime = 10 * time.Second
 )
 
+var errBacklog = errors.New("too many peers wait to be accepted")
+
 // Listener accepts control streams. Its methods may be called from any goroutine.
 type Listener struct {
+	config   *Config
 	listener *userListener
+	accounts accounts
 	server   *grpc.Server
 	streams  chan *Stream
 	closed   chan struct{}
@@ -50,9 +54,10 @@ type Listener struct {
 	served   sync.WaitGroup
 }
 
-// Listen listens on a local address. The error is an *AddressError.
-func Listen(addr string) (*Listener, error) {
-	t, err := parse(addr)
+// Listen listens on an address. The error is an *AddressError.
+func (c Config) Listen(addr string) (*Listener, error) {
+	c = c.filled()
+	t, err := c.parse(addr)
 	if err != nil {
 		return nil, err
 	}
@@ -64,12 +69,14 @@ func Listen(addr string) (*Listener, error) {
 		return nil, &AddressError{Addr: addr, Kind: ErrInvalidAddress, Err: err}
 	}
 	l := &Listener{
-		listener: &userListener{Listener: socket},
+		config:   &c,
+		listener: &userListener{Listener: socket, refused: &c.Counters.ForeignUsers},
+		accounts: accounts{config: &c, byName: map[string]*account{}},
 		streams:  make(chan *Stream, backlog),
 		closed:   make(chan struct{}),
 	}
 	l.server = grpc.NewServer(
-		grpc.MaxRecvMsgSize(wire.MaxMessage), grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.Creds(c.credentials()), grpc.MaxRecvMsgSize(c.Limits.MessageBytes), grpc.MaxSendMsgSize(wire.MaxMessage),
 		grpc.MaxConcurrentStreams(1), grpc.ConnectionTimeout(connectTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTime / 4, PermitWithoutStream: true}),
@@ -84,10 +91,6 @@ func Listen(addr string) (*Listener, error) {
 
 // Addr returns the address to Dial, with the port that the system chose.
 func (l *Listener) Addr() string { return format(l.listener.Addr()) }
-
-// Refused returns how many connections were turned away because they came
-// from another user's process.
-func (l *Listener) Refused() uint64 { return l.listener.refused.Load() }
 
 // Accept returns the next stream; ErrClosed after Close.
 func (l *Listener) Accept(ctx context.Context) (*Stream, error) {
@@ -128,21 +131,39 @@ type control struct {
 // Attach keeps the call open until either side closes the stream. Returning
 // from it lets gRPC flush what was sent.
 func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) error {
+	l := c.listener
+	names := peerNames(call.Context())
+	meter, done, err := l.accounts.open(names)
+	if err == nil && len(l.streams) == cap(l.streams) {
+		done()
+		err = errBacklog
+	}
+	if err != nil {
+		l.config.Counters.TurnedAway.Add(1)
+		return status.Error(codes.ResourceExhausted, err.Error())
+	}
+	defer done()
 	ctx, abort := context.WithCancel(call.Context())
 	defer abort()
-	s := newStream("peer of "+c.listener.Addr(), call, abort)
+	who := "peer of " + l.Addr()
+	if len(names) > 0 {
+		who = names[0]
+	}
+	s := newStream(who, call, abort, l.config, names, meter)
+	s.ctx = ctx
 	if err := call.SendHeader(metadata.Pairs(marker, wire.Current.String())); err != nil {
 		return err
 	}
 	select {
-	case c.listener.streams <- s:
+	case l.streams <- s:
 	default:
-		return status.Error(codes.ResourceExhausted, "too many peers wait to be accepted")
+		l.config.Counters.TurnedAway.Add(1)
+		return status.Error(codes.Unavailable, errBacklog.Error())
 	}
 	select {
 	case <-s.done():
 	case <-ctx.Done():
-	case <-c.listener.closed:
+	case <-l.closed:
 		_ = s.Close()
 	}
 	s.quiet() // returning is what unblocks a Send that takes longer
@@ -152,7 +173,7 @@ func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) erro
 // userListener turns away other users' processes before a byte of theirs is read.
 type userListener struct {
 	net.Listener
-	refused atomic.Uint64
+	refused *atomic.Uint64
 }
 
 // Accept passes over connections of other users.

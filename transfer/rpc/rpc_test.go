@@ -131,11 +131,11 @@ func TestAddressesThatAreRefused(t *testing.T) {
 		want error
 		text string
 	}{
-		{"0.0.0.0:0", rpc.ErrNotLocal, "no TLS yet"},
-		{"192.0.2.1:80", rpc.ErrNotLocal, "no TLS yet"},
-		{"[::]:0", rpc.ErrNotLocal, "no TLS yet"},
-		{":9000", rpc.ErrNotLocal, "no TLS yet"},
-		{"example.org:80", rpc.ErrNotLocal, "no TLS yet"},
+		{"0.0.0.0:0", rpc.ErrNotLocal, "without certificates"},
+		{"192.0.2.1:80", rpc.ErrNotLocal, "without certificates"},
+		{"[::]:0", rpc.ErrNotLocal, "without certificates"},
+		{":9000", rpc.ErrNotLocal, "without certificates"},
+		{"example.org:80", rpc.ErrNotLocal, "without certificates"},
 		{"127.0.0.1", rpc.ErrInvalidAddress, "unix-abstract:name"},
 		{"127.0.0.1:x", rpc.ErrInvalidAddress, "port"},
 		{"127.0.0.1:70000", rpc.ErrInvalidAddress, "port"},

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,8 +22,12 @@ import (
 
 // Stream is one control stream. It implements transfer.Stream.
 type Stream struct {
-	peer   string // for errors
+	config *Config
+	peer   string   // for errors
+	names  []string // in the peer's certificate; nil without TLS
+	meter  *meter
 	frames frames
+	ctx    context.Context // ends with the call
 	// sending holds a token while Send is inside of gRPC, which does not allow
 	// the call to be closed meanwhile.
 	sending chan struct{}
@@ -34,9 +39,16 @@ type Stream struct {
 	closed chan struct{}
 }
 
-func newStream(peer string, frames frames, abort func()) *Stream {
-	return &Stream{peer: peer, frames: frames, abort: abort, sending: make(chan struct{}, 1), closed: make(chan struct{}), closeCall: func() {}}
+func newStream(peer string, frames frames, abort func(), config *Config, names []string, meter *meter) *Stream {
+	return &Stream{
+		config: config, peer: peer, names: names, meter: meter, frames: frames, abort: abort,
+		sending: make(chan struct{}, 1), closed: make(chan struct{}), closeCall: func() {},
+	}
 }
+
+// PeerNames returns the names in the peer's certificate, of which its Hello has
+// one; nil without TLS, where the Hello is all that is known.
+func (s *Stream) PeerNames() []string { return slices.Clone(s.names) }
 
 var _ transfer.Stream = (*Stream)(nil)
 
@@ -53,7 +65,7 @@ func (s *Stream) Send(ctx context.Context, m wire.Message) error {
 	if err != nil {
 		return err
 	}
-	if err := s.check(ctx); err != nil {
+	if err := errors.Join(s.check(ctx), s.ours(m)); err != nil {
 		return err
 	}
 	select {
@@ -69,7 +81,8 @@ func (s *Stream) Send(ctx context.Context, m wire.Message) error {
 // Recv returns the peer's next message, validated. Messages of kinds that this
 // version does not know are passed over. If ctx ends first the stream ends
 // with it. The error for what is malformed matches wire.ErrInvalid, that for
-// another version of the protocol wire.ErrVersion.
+// another version of the protocol wire.ErrVersion, that for a Hello of a name
+// that is not the peer's ErrName, and that for what is too large ErrLimit.
 func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
@@ -77,17 +90,61 @@ func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 	defer context.AfterFunc(ctx, s.abort)()
 	for {
 		frame, err := s.frames.Recv()
+		if err == nil {
+			err = s.meter.pass(s.ctx)
+		}
 		if err != nil {
 			return nil, s.explain(ctx, err)
 		}
 		m, err := decode(frame)
 		if err != nil {
+			s.config.Counters.Malformed.Add(1)
 			return nil, fmt.Errorf("rpc: %s: %w", s.peer, err)
+		}
+		if err := s.theirs(m); err != nil {
+			return nil, err
 		}
 		if m != nil {
 			return m, nil
 		}
 	}
+}
+
+// ours refuses to give a name that our own certificate does not have: the peer
+// would refuse it, and not know why.
+func (s *Stream) ours(m wire.Message) error {
+	hello, ok := m.(wire.Hello)
+	if !ok || s.config.Identity == nil {
+		return nil
+	}
+	return s.known(hello, s.config.Identity.Names(), "our certificate")
+}
+
+// theirs binds the accessor to its certificate (contract section 8): what the
+// Hello says holds for every message after it.
+func (s *Stream) theirs(m wire.Message) error {
+	hello, ok := m.(wire.Hello)
+	if !ok {
+		return nil
+	}
+	var err error
+	switch want := s.config.Peer; {
+	case s.names != nil:
+		err = s.known(hello, s.names, "its certificate")
+	case want != "":
+		err = s.known(hello, []string{want}, "the one that was dialled")
+	}
+	if err != nil {
+		s.config.Counters.Misnamed.Add(1)
+	}
+	return err
+}
+
+func (s *Stream) known(h wire.Hello, names []string, whose string) error {
+	if slices.Contains(names, h.Endpoint) {
+		return nil
+	}
+	return &PeerError{Addr: s.peer, Kind: ErrName, Reason: fmt.Sprintf("the endpoint is %q, %s has %q", h.Endpoint, whose, names)}
 }
 
 // Close ends the stream in both directions. What was sent before goes out
@@ -143,8 +200,12 @@ func (s *Stream) explain(ctx context.Context, err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.EOF
 	}
-	if code := status.Code(err); code == codes.Canceled {
+	switch status.Code(err) {
+	case codes.Canceled:
 		return io.EOF // the peer left without a word of its own
+	case codes.ResourceExhausted:
+		s.config.Counters.Oversize.Add(1)
+		return &LimitError{Peer: s.peer, What: "message bytes", Limit: s.config.Limits.MessageBytes, Err: err}
 	}
 	return fmt.Errorf("rpc: %s: stream lost: %w", s.peer, err)
 }
