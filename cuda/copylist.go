@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cuda
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+)
+
+// entrySize is what one copy takes: three numbers of 64 bits.
+const entrySize = 24
+
+// CopyList is a list of copies in pinned host memory, as both the driver's
+// batch call and a kernel read it: first the n destination addresses, then the
+// n source addresses, then the n lengths, each 64 bits wide.
+//
+// A CopyList is for one goroutine at a time.
+type CopyList struct {
+	memory   *Memory
+	capacity int
+	n, added int
+	uses     []*Memory
+}
+
+// NewCopyList allocates a list for up to capacity copies.
+func (c *Context) NewCopyList(capacity int) (*CopyList, error) {
+	if capacity <= 0 || capacity > 1<<30 {
+		return nil, fmt.Errorf("%w: list for %d copies", ErrArgument, capacity)
+	}
+	m, err := c.AllocHost(capacity * entrySize)
+	if err != nil {
+		return nil, err
+	}
+	return &CopyList{memory: m, capacity: capacity}, nil
+}
+
+// Begin empties the list for exactly n copies. While work that was given the
+// list is not proven to have ended, the error is [ErrInFlight].
+func (l *CopyList) Begin(n int) error {
+	if n <= 0 || n > l.capacity {
+		return fmt.Errorf("%w: %d copies in a list for %d", ErrArgument, n, l.capacity)
+	}
+	l.memory.mu.Lock()
+	defer l.memory.mu.Unlock()
+	if l.memory.holds > 0 {
+		return fmt.Errorf("%w: list of copies", ErrInFlight)
+	}
+	l.n, l.added, l.uses = n, 0, append(l.uses[:0], l.memory)
+	return nil
+}
+
+// Append adds a copy. The ranges are of the same length and do not overlap;
+// that copies do not overlap each other is the caller's to see to.
+func (l *CopyList) Append(dst, src Range) error {
+	if l.added >= l.n {
+		return fmt.Errorf("%w: copy %d of %d", ErrArgument, l.added+1, l.n)
+	}
+	if err := checkCopy(dst, src); err != nil {
+		return err
+	}
+	b := l.memory.Bytes()
+	for i, v := range [3]uint64{dst.Addr(), src.Addr(), src.len} {
+		binary.NativeEndian.PutUint64(b[8*(i*l.n+l.added):], v)
+	}
+	l.added++
+	l.use(dst.memory)
+	l.use(src.memory)
+	return nil
+}
+
+func (l *CopyList) use(m *Memory) {
+	if l.uses[len(l.uses)-1] != m && !slices.Contains(l.uses, m) {
+		l.uses = append(l.uses, m)
+	}
+}
+
+// Len is how many copies the list has.
+func (l *CopyList) Len() int { return l.added }
+
+// Table is the part of the list's memory that is filled, for a kernel.
+func (l *CopyList) Table() Range { return Range{memory: l.memory, len: uint64(l.n * entrySize)} }
+
+// Uses lists the memory that the copies touch, and the list's own.
+func (l *CopyList) Uses() []*Memory { return slices.Clone(l.uses) }
+
+func (l *CopyList) complete() error {
+	if l.n == 0 || l.added != l.n {
+		return fmt.Errorf("%w: list has %d copies of %d", ErrArgument, l.added, l.n)
+	}
+	return nil
+}
+
+func (l *CopyList) arrays() (dst, src, length uint64) {
+	stride := uint64(8 * l.n)
+	return l.memory.addr, l.memory.addr + stride, l.memory.addr + 2*stride
+}
+
+// Free frees the list's memory, as [Memory.Free].
+func (l *CopyList) Free() error { return l.memory.Free() }
