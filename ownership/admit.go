@@ -82,13 +82,8 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.validatePiece(&spec, s.side); err != nil {
+	if err := c.mayTake(&spec, s); err != nil {
 		return nil, err
-	}
-	for _, m := range spec.Cohort {
-		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
-			return nil, fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
-		}
 	}
 	g := c.regions[spec.Region]
 	spec.Access = spec.Access.of(s.side)
@@ -109,6 +104,19 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		c.admits = before
 	}
 	return names, err
+}
+
+// mayTake refuses a piece that is wrong in itself, or whose cohort is gone.
+func (c *core) mayTake(spec *PieceSpec, s *session) error {
+	if err := c.validatePiece(spec, s.side); err != nil {
+		return err
+	}
+	for _, m := range spec.Cohort {
+		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
+			return fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
+		}
+	}
+	return nil
 }
 
 func (c *core) validatePiece(spec *PieceSpec, side Side) error {

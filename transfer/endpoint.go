@@ -9,17 +9,19 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
-// Endpoint is one life of one party of transfers. It may receive and send at
+// Endpoint is one party of transfers. It may receive and send at
 // the same time. All methods may be called from any goroutine.
 type Endpoint struct {
 	config   Config
 	registry *ownership.Registry
-	epoch    time.Time // with a monotonic reading; the registry's time 0
+	epoch    time.Time            // with a monotonic reading; the registry's time 0
+	life     atomic.Pointer[life] // the present one
 
 	timeline  *timeline
 	watchdog  *watchdog
@@ -66,6 +68,7 @@ func New(config Config) (*Endpoint, error) {
 		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}},
 		onRequest: config.OnRequest,
 	}
+	e.life.Store(&life{incarnation: config.Incarnation, agent: config.Agent, backend: config.Backend})
 	registry, err := config.registry(func() { e.freeze(); close(e.fatal) })
 	if err != nil {
 		return nil, err
@@ -98,8 +101,17 @@ func (e *Endpoint) start(f func()) bool {
 // Name returns how peers know this endpoint.
 func (e *Endpoint) Name() string { return e.config.Name }
 
-// Incarnation returns this life of the endpoint.
-func (e *Endpoint) Incarnation() ownership.Incarnation { return e.config.Incarnation }
+// Incarnation returns the present life of the endpoint.
+func (e *Endpoint) Incarnation() ownership.Incarnation { return e.life.Load().incarnation }
+
+// life is what an endpoint has from one Reincarnate to the next.
+type life struct {
+	incarnation ownership.Incarnation
+	agent       string // the backend's own name
+	backend     backend.Backend
+}
+
+func (e *Endpoint) backend() backend.Backend { return e.life.Load().backend }
 
 // Fatal returns a channel that is closed when a grace deadline passed without
 // proof, just before Config.Contain is called. Nothing is admitted and nothing

@@ -15,6 +15,6 @@ import (
 func (e *Endpoint) Explain() *explain.Report {
 	elapsed, taken := e.now(), time.Now()
 	return explain.Of(explain.Endpoint{
-		Name: e.config.Name, Incarnation: e.config.Incarnation, Taken: taken, Elapsed: elapsed,
+		Name: e.config.Name, Incarnation: e.Incarnation(), Taken: taken, Elapsed: elapsed,
 	}, e.registry.Snapshot())
 }

@@ -102,7 +102,7 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) (ours bool, err erro
 		return l.requested(at, m), nil
 	case wire.Result:
 		claim := coreClaim(m.Claim)
-		if claim.Accessor != l.member.Accessor || claim.Incarnation != l.member.Incarnation || claim.Owner != e.config.Incarnation {
+		if claim.Accessor != l.member.Accessor || claim.Incarnation != l.member.Incarnation || claim.Owner != e.Incarnation() {
 			return false, nil
 		}
 		effects, err = e.registry.Report(at, ownership.PeerReport{Claim: claim, From: l.member.Accessor, Evidence: ownership.Evidence(m.Evidence)})
@@ -130,7 +130,7 @@ func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effe
 		e.counts.foreign.Add(1)
 		e.config.Log.Warn("cancel of a session of others", "peer", l.Peer(), "session", name)
 		if m.From == wire.Receive {
-			e.withdrawOne(name, l.member)
+			e.withdrawSession(name, l.member)
 			l.peer.reply(l.member.Incarnation, wire.SessionQuiesced{Session: m.Session})
 		}
 		return nil, nil
@@ -139,7 +139,7 @@ func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effe
 		Session: name, Origin: ownership.FromPeer, From: l.member, FromSide: ownership.Side(m.From),
 	})
 	if m.From == wire.Receive && !errors.Is(err, ownership.ErrCapacity) {
-		e.withdrawOne(name, l.member)
+		e.withdrawSession(name, l.member)
 	}
 	return effects, err
 }

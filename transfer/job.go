@@ -14,13 +14,17 @@ import (
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
-// job is one own operation: a claim, and the retained handle that answers for
-// it. It keeps the exact claim name, so that a status that comes late, perhaps
+// job is one own operation, or one local copy: a claim, and the retained handle
+// that answers for it. It keeps the exact claim name, so that a status that comes late, perhaps
 // after the request was tried again, never touches another claim.
 type job struct {
 	session *Session
 	claim   ownership.ClaimName
-	handle  backend.Operation
+	request backend.Request
+	remote  ownership.ClaimName // the peer's own claim, which the operation answers
+	handle  backend.Operation   // nil until it is prepared
+	local   backend.Local       // of a local copy, which has no handle
+	then    func()              // what a copy that has ended makes possible; may block
 	// last is the latest status that was passed on. It belongs to the goroutine
 	// that posts, and from then on to the poller.
 	last  backend.Status
@@ -40,6 +44,9 @@ func status(s backend.Status) operation.Status {
 // offer passes on a status under the claim's whole name, with the time at which
 // it was seen. The registry decides what it means.
 func (e *Endpoint) offer(j *job, at time.Duration, s operation.Status) error {
+	if j.local != nil {
+		return e.offerLocal(j, at, s)
+	}
 	effects, err := e.registry.Operation(at, ownership.OperationReport{Claim: j.claim, Status: s})
 	e.apply(effects)
 	if err != nil && !errors.Is(err, ownership.ErrStale) && !errors.Is(err, ownership.ErrClosed) {
@@ -50,9 +57,9 @@ func (e *Endpoint) offer(j *job, at time.Duration, s operation.Status) error {
 
 // operate runs one operation from Prepare to the moment when the poller takes
 // over. It is a goroutine of its own: Post may block for as long as a copy takes.
-func (e *Endpoint) operate(j *job, request backend.Request) {
+func (e *Endpoint) operate(j *job) {
 	defer e.finish(j.session, j.claim.Piece)
-	handle, err := e.config.Backend.Prepare(request)
+	handle, err := e.backend().Prepare(j.request)
 	if err != nil { // nothing is submitted, and nothing ever will be
 		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))
 		e.neverSubmitted(j, e.now())
@@ -100,7 +107,7 @@ func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
 		return false
 	}
 	if j.last != 0 {
-		e.noteAt(at, j.session, fmt.Sprintf("operation %v: poll: %v%v", j.claim, o.Status, cause(o.Err)))
+		e.noteAt(at, j.session, fmt.Sprintf("%s %v: poll: %v%v", j.kind(), j.claim, o.Status, cause(o.Err)))
 	}
 	j.last = o.Status
 	_ = e.offer(j, at, status(o.Status))
@@ -108,12 +115,26 @@ func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
 	case backend.Done, backend.NotSubmitted:
 		j.over.Store(true)
 		e.release(j)
+		if j.then != nil && o.Status == backend.Done {
+			go j.then()
+		}
+	case backend.Error:
+		// What a copy says after an error proves nothing (backend.Local): it is
+		// kept and not asked any more.
+		j.over.Store(j.local != nil)
 	case backend.NotFound, backend.Replaced, backend.Lost:
 		// The handle stands for nothing, or for something else: it is not ours
 		// to release, and it can prove nothing any more.
 		j.over.Store(true)
 	}
 	return true
+}
+
+func (j *job) kind() string {
+	if j.local != nil {
+		return "local copy"
+	}
+	return "operation"
 }
 
 func cause(err error) string {
@@ -125,6 +146,10 @@ func cause(err error) string {
 
 // release frees the handle of an operation that ended on proof.
 func (e *Endpoint) release(j *job) {
+	if j.local != nil {
+		e.releaseLocal(j)
+		return
+	}
 	if err := j.handle.Release(); err != nil {
 		e.config.Log.Error("handle not released", "claim", j.claim, "error", err)
 	}

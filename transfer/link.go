@@ -128,12 +128,13 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 func (e *Endpoint) hello() (uint64, wire.Hello) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	life := e.life.Load()
 	h := wire.Hello{
-		Version: wire.Current, Endpoint: e.config.Name, Incarnation: wire.Incarnation(e.config.Incarnation),
+		Version: wire.Current, Endpoint: e.config.Name, Incarnation: wire.Incarnation(life.incarnation),
 		Watermark: e.watermark, Metadata: e.metadata,
 	}
-	if e.config.Agent != e.config.Name {
-		h.Agent = e.config.Agent
+	if life.agent != e.config.Name {
+		h.Agent = life.agent
 	}
 	return e.fetched, h
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/ownership"
 )
@@ -25,7 +26,7 @@ func TestSessionThatIsClosedBeforeItsEndIsTold(t *testing.T) {
 	}
 	peer := ownership.Member{Accessor: "prefill-0", Incarnation: ownership.NewIncarnation()}
 	piece := ownership.PieceName{Session: e.sessionName(ownership.SessionName{}), Piece: DefaultPiece}
-	s, err := e.adopt(piece.Session, ownership.Receive, nil)
+	s, err := e.adopt(piece.Session, ownership.Receive, backend.Write)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func (p *peer) connect(agent string, metadata []byte, then func(agent string, er
 		fresh := len(metadata) > 0 && (p.agent != agent || !bytes.Equal(p.metadata, metadata))
 		p.mu.Unlock()
 		if fresh {
-			if err := p.endpoint.config.Backend.Connect(agent, metadata); err != nil {
+			if err := p.endpoint.backend().Connect(agent, metadata); err != nil {
 				then(agent, err)
 				return
 			}
@@ -229,7 +229,7 @@ func (p *peer) forget() {
 	p.mu.Lock()
 	agent, over := p.agent, p.life.IsZero()
 	p.mu.Unlock()
-	if !over || agent == "" || p.endpoint.config.Backend.Disconnect(agent) != nil {
+	if !over || agent == "" || p.endpoint.backend().Disconnect(agent) != nil {
 		return
 	}
 	p.mu.Lock()

@@ -13,10 +13,10 @@ import (
 
 // pinned is what makes a region out of blocks of a pool.
 type pinned struct {
-	pool  *Pool
-	pin   blocks.Name
-	side  ownership.Side
-	table []blocks.Block
+	pool   *Pool
+	pin    blocks.Name
+	access ownership.Access
+	table  []blocks.Block
 }
 
 func (p *pinned) size() uint64 { return uint64(len(p.table)) * p.pool.blockSize }

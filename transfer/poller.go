@@ -26,13 +26,14 @@ type poller struct {
 
 	// Of the run goroutine only; kept between passes, so that one that changes
 	// nothing allocates nothing.
-	jobs    []*job
+	jobs    []*job // operations, which the backend is asked about in one call
+	locals  []*job // copies, each of which is asked
 	handles []backend.Operation
 	seen    []backend.Observation
 }
 
 func newPoller(e *Endpoint) *poller {
-	return &poller{endpoint: e, wake: newSignal(), progress: e.config.Backend.Limits().PassiveProgress}
+	return &poller{endpoint: e, wake: newSignal(), progress: e.backend().Limits().PassiveProgress}
 }
 
 // add retains an operation until an answer ends it.
@@ -60,7 +61,7 @@ func (p *poller) run(stop <-chan struct{}) {
 			idle.reset()
 		}
 		progress := p.progress && p.passive.Load() > 0
-		if len(p.jobs) == 0 && !progress {
+		if len(p.jobs)+len(p.locals) == 0 && !progress {
 			idle.reset()
 			select {
 			case <-p.wake:
@@ -71,6 +72,7 @@ func (p *poller) run(stop <-chan struct{}) {
 		}
 		begin := p.endpoint.now()
 		news := len(p.jobs) > 0 && p.poll()
+		news = p.pollLocals() || news
 		if progress {
 			news = p.work() || news
 		}
@@ -89,7 +91,15 @@ func (p *poller) collect() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	news := len(p.added) > 0
-	p.jobs = slices.DeleteFunc(append(p.jobs, p.added...), func(j *job) bool { return j.over.Load() })
+	for _, j := range p.added {
+		if j.local != nil {
+			p.locals = append(p.locals, j)
+		} else {
+			p.jobs = append(p.jobs, j)
+		}
+	}
+	over := func(j *job) bool { return j.over.Load() }
+	p.jobs, p.locals = slices.DeleteFunc(p.jobs, over), slices.DeleteFunc(p.locals, over)
 	clear(p.added)
 	p.added = p.added[:0]
 	return news
@@ -104,7 +114,7 @@ func (p *poller) poll() (news bool) {
 	}
 	p.seen = slices.Grow(p.seen[:0], n)[:n]
 	clear(p.seen)
-	p.endpoint.config.Backend.Poll(p.handles, p.seen)
+	p.endpoint.backend().Poll(p.handles, p.seen)
 	at := p.endpoint.now()
 	for i, j := range p.jobs {
 		if !j.over.Load() {
@@ -115,10 +125,21 @@ func (p *poller) poll() (news bool) {
 	return news
 }
 
+// pollLocals asks each local copy.
+func (p *poller) pollLocals() (news bool) {
+	for _, j := range p.locals {
+		if !j.over.Load() {
+			seen := j.local.Poll()
+			news = p.endpoint.seen(j, p.endpoint.now(), seen) || news
+		}
+	}
+	return news
+}
+
 // work lets the backend move what peers send us. Notifications are not used as
 // evidence yet: the control stream alone carries results (contract section 8).
 func (p *poller) work() (news bool) {
-	notifications, err := p.endpoint.config.Backend.Progress()
+	notifications, err := p.endpoint.backend().Progress()
 	if err != nil {
 		p.endpoint.counts.progressErrors.Add(1)
 	}

@@ -68,24 +68,37 @@ func (r *Region) divide(p *Pool) error {
 	return nil
 }
 
-// addPiece takes a piece with its region in. A region that is divided into
-// blocks cannot be owned whole, and no lock is held across the registry's call.
-func (e *Endpoint) addPiece(r *Region, side ownership.Side, spec ownership.PieceSpec) ([]ownership.ClaimName, ownership.Effects, error) {
+// addPieces takes pieces with their regions in, all or none. A region that is
+// divided into blocks cannot be owned whole, and no lock is held across the
+// registry's call.
+func (e *Endpoint) addPieces(regions []*Region, specs []ownership.PieceSpec) ([][]ownership.ClaimName, ownership.Effects, error) {
+	for i, r := range regions {
+		taken, err := r.lend(specs[i].Access)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer taken()
+	}
+	return e.registry.AddPieces(e.now(), specs...)
+}
+
+// lend begins a call that makes the region a piece's, which ends with taken.
+func (r *Region) lend(access ownership.Access) (taken func(), err error) {
 	refused := func(why string) error {
 		return &ownership.Error{Kind: ownership.KindRefused, What: "region " + r.id, Why: why}
 	}
-	if r.pinned != nil && r.pinned.side != side {
-		return nil, nil, refused(fmt.Sprintf("its blocks are pinned for %v", r.pinned.side))
+	if r.pinned != nil && r.pinned.access != access {
+		return nil, refused(fmt.Sprintf("it is one that %v its blocks", r.pinned.access))
 	}
 	pool, taken, err := r.take()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	defer taken()
 	if pool != nil {
-		return nil, nil, refused("is divided into blocks; take a region of its pool")
+		taken()
+		return nil, refused("is divided into blocks; take a region of its pool")
 	}
-	return e.registry.AddPiece(e.now(), spec)
+	return taken, nil
 }
 
 // Blocks returns the pool's allocator: requests allocate, share and unpin
@@ -101,20 +114,21 @@ func (p *Pool) Range(b blocks.Block) Block {
 }
 
 // Region makes the blocks of a table one region, without registering anything:
-// a unit of ownership in transfers of one side, whose offsets count along the
+// a unit of ownership in transfers of one access, whose offsets count along the
 // table. The blocks are pinned under the holder's name until the last session
 // that owned the region has released it, or until Deregister if none ever did;
 // then the region is over. That a request ends, or unpins what it holds, takes
 // nothing from it.
 //
-// A region to receive into excludes every other one with a common block, and
-// blocks that several requests hold. Regions to send share their blocks with
-// other regions to send. The error matches ownership.ErrRefused then, and names
+// A region for transfers that write it, which receive into it or fetch into it,
+// excludes every other one with a common block, and blocks that several requests
+// hold. Those that only read it, to send or to offer, share their blocks with
+// each other. The error matches ownership.ErrRefused then, and names
 // block and holder; ownership.ErrStale for a block whose allocation is over,
 // ownership.ErrInvalidArgument, or ownership.ErrFatal.
-func (p *Pool) Region(side ownership.Side, holder string, table []blocks.Block) (*Region, error) {
+func (p *Pool) Region(access ownership.Access, holder string, table []blocks.Block) (*Region, error) {
 	what := "blocks of region " + p.region.id
-	use := map[ownership.Side]blocks.Use{ownership.Receive: blocks.Write, ownership.Send: blocks.Read}[side]
+	use := map[ownership.Access]blocks.Use{ownership.Writes: blocks.Write, ownership.Reads: blocks.Read}[access]
 	pin, err := p.blocks.Pin(holder, use, table)
 	if err != nil {
 		return nil, blockError(what, err)
@@ -122,7 +136,7 @@ func (p *Pool) Region(side ownership.Side, holder string, table []blocks.Block) 
 	e := p.region.endpoint
 	r := &Region{
 		endpoint: e, id: p.region.id + "/" + pin.String(), memory: p.region.memory,
-		pinned: &pinned{pool: p, pin: pin, side: side, table: slices.Clone(table)},
+		pinned: &pinned{pool: p, pin: pin, access: access, table: slices.Clone(table)},
 	}
 	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Len: r.pinned.size()}); err != nil {
 		_, unpin := p.blocks.Unpin(pin)

@@ -70,9 +70,9 @@ func unpin(t *testing.T, pool *transfer.Pool, names ...blocks.Name) {
 	must(t, err)
 }
 
-func region(t *testing.T, pool *transfer.Pool, side ownership.Side, holder string, table []blocks.Block) *transfer.Region {
+func region(t *testing.T, pool *transfer.Pool, access ownership.Access, holder string, table []blocks.Block) *transfer.Region {
 	t.Helper()
-	r, err := pool.Region(side, holder, table)
+	r, err := pool.Region(access, holder, table)
 	must(t, err)
 	return r
 }
@@ -101,13 +101,13 @@ func TestTwoRequestsShareAPrefix(t *testing.T) {
 		into1, table1 := g.r.allocate(to, "request 1", 3, 0)
 		into2, table2 := g.r.allocate(to, "request 2", 4, 0)
 
-		r1, s1 := g.into(region(t, to, ownership.Receive, "receive 1", table1), region(t, from, ownership.Send, "send 1", append(prefix[:2:2], tail1...)))
-		r2, s2 := g.into(region(t, to, ownership.Receive, "receive 2", table2), region(t, from, ownership.Send, "send 2", append(prefix[:2:2], tail2...)))
+		r1, s1 := g.into(region(t, to, ownership.Writes, "receive 1", table1), region(t, from, ownership.Reads, "send 1", append(prefix[:2:2], tail1...)))
+		r2, s2 := g.into(region(t, to, ownership.Writes, "receive 2", table2), region(t, from, ownership.Reads, "send 2", append(prefix[:2:2], tail2...)))
 		synctest.Wait()
 		g.fabric.Advance(1)
 		unpin(t, from, first, own1)
 		wantFree(t, from, blockCount-5) // sends keep what requests have left
-		_, err = from.Region(ownership.Receive, "late", prefix)
+		_, err = from.Region(ownership.Writes, "late", prefix)
 		wantErr(t, err, ownership.ErrRefused)
 		g.fabric.Advance(4)
 		must(t, errors.Join(r1.Wait(t.Context()), r2.Wait(t.Context())))
@@ -137,7 +137,7 @@ func TestPinCountWasTheOnlyKeeper(t *testing.T) {
 		from, to := g.s.pool(), g.r.pool()
 		hold, table := g.s.allocate(from, "request 1", 4, 'a')
 		into, target := g.r.allocate(to, "request 1", 4, 0)
-		rs, ss := g.into(region(t, to, ownership.Receive, "receive", target), region(t, from, ownership.Send, "send", table))
+		rs, ss := g.into(region(t, to, ownership.Writes, "receive", target), region(t, from, ownership.Reads, "send", table))
 		synctest.Wait()
 		g.fabric.Advance(1)
 		_, err := ss.Cancel()
@@ -169,7 +169,7 @@ func TestOverlappingPagesWhileInFlight(t *testing.T) {
 		from, to := g.s.pool(), g.r.pool()
 		hold, source := g.s.allocate(from, "request A", 8, 'a')
 		into, tableA := g.r.allocate(to, "request A", 8, 0)
-		rs, ss := g.into(region(t, to, ownership.Receive, "receive A", tableA), region(t, from, ownership.Send, "send A", source))
+		rs, ss := g.into(region(t, to, ownership.Writes, "receive A", tableA), region(t, from, ownership.Reads, "send A", source))
 		synctest.Wait()
 		g.fabric.Advance(2)
 		_, err := rs.Cancel()
@@ -179,18 +179,18 @@ func TestOverlappingPagesWhileInFlight(t *testing.T) {
 		_, err = to.Blocks().Allocate("request B", make([]blocks.Block, 9))
 		wantErr(t, err, blocks.ErrExhausted)
 		intoB, tableB := g.r.allocate(to, "request B", 8, 'b')
-		for _, side := range []ownership.Side{ownership.Receive, ownership.Send} {
+		for _, access := range []ownership.Access{ownership.Writes, ownership.Reads} {
 			var e *blocks.Error
-			_, err = to.Region(side, "request B", []blocks.Block{tableB[0], tableA[3]})
+			_, err = to.Region(access, "request B", []blocks.Block{tableB[0], tableA[3]})
 			if wantErr(t, err, ownership.ErrRefused); !errors.As(err, &e) || e.Block != tableA[3] || e.By.Holder != "receive A" {
-				t.Errorf("%v: %v does not name block and holder", side, err)
+				t.Errorf("%v: %v does not name block and holder", access, err)
 			}
 		}
 		g.fabric.Advance(6)
 		must(t, errors.Join(rs.Drain(t.Context()), ss.Drain(t.Context())))
 		g.r.wantContent(to, tableB, 'b')
 		wantFree(t, to, blockCount-8)
-		_, err = to.Region(ownership.Receive, "request B", tableA[:1])
+		_, err = to.Region(ownership.Writes, "request B", tableA[:1])
 		wantErr(t, err, ownership.ErrStale)
 		unpin(t, to, intoB)
 		unpin(t, from, hold)
@@ -207,7 +207,7 @@ func TestLateWriteIntoReusedPages(t *testing.T) {
 		hold, source := g.s.allocate(from, "request A", 6, 'a')
 		into, tableA := g.r.allocate(to, "request A", 6, 0)
 		must(t, g.fabric.Stall(receiver))
-		rs, ss := g.into(region(t, to, ownership.Receive, "receive A", tableA), region(t, from, ownership.Send, "send A", source))
+		rs, ss := g.into(region(t, to, ownership.Writes, "receive A", tableA), region(t, from, ownership.Reads, "send A", source))
 		synctest.Wait() // posted
 		_, err := rs.Cancel()
 		must(t, err)
@@ -259,7 +259,7 @@ func TestPoolExcludesTheWhole(t *testing.T) {
 		hold, table := g.r.allocate(to, "request", 2, 0)
 		wantErr(t, g.r.region.Reuse(), ownership.ErrRefused)
 		wantErr(t, g.r.region.Deregister(), ownership.ErrRefused)
-		unused := region(t, to, ownership.Receive, "unused", table)
+		unused := region(t, to, ownership.Writes, "unused", table)
 		unpin(t, to, hold)
 		wantErr(t, g.r.region.Deregister(), ownership.ErrRefused)
 		_, err = g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: unused, From: transfer.FromPeers("nobody")})
@@ -283,7 +283,7 @@ func TestRegionOfBlocksIsSharedBySends(t *testing.T) {
 		from, to := g.s.pool(), g.r.pool()
 		hold, table := g.s.allocate(from, "request", 3, 'x')
 		copy(g.s.bytes(from, table[2]), bytes.Repeat([]byte{'z'}, blockSize))
-		source := region(t, from, ownership.Send, "send", []blocks.Block{table[2], table[0]}) // not in the order of the pool
+		source := region(t, from, ownership.Reads, "send", []blocks.Block{table[2], table[0]}) // not in the order of the pool
 		unpin(t, from, hold)
 		wantErr(t, source.Reuse(), ownership.ErrRefused)
 		_, err := g.s.Receive(t.Context(), transfer.ReceiveSpec{Region: source, From: transfer.FromPeers(receiver)})
@@ -291,7 +291,7 @@ func TestRegionOfBlocksIsSharedBySends(t *testing.T) {
 
 		hold, target := g.r.allocate(to, "request", 2, 0)
 		ask := func(table []blocks.Block) *transfer.Session {
-			s, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: region(t, to, ownership.Receive, "receive", table), From: transfer.FromPeers(sender)})
+			s, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: region(t, to, ownership.Writes, "receive", table), From: transfer.FromPeers(sender)})
 			must(t, err)
 			return s
 		}
@@ -328,7 +328,7 @@ func TestFatalFreezesPins(t *testing.T) {
 		hold, table := g.s.allocate(from, "request", 1, 'a')
 		other, _ := g.s.allocate(from, "other", 1, 'b')
 		_, target := g.r.allocate(to, "request", 1, 0)
-		_, ss := g.into(region(t, to, ownership.Receive, "receive", target), region(t, from, ownership.Send, "send", table))
+		_, ss := g.into(region(t, to, ownership.Writes, "receive", target), region(t, from, ownership.Reads, "send", table))
 		synctest.Wait()
 		unpin(t, from, hold)
 		must(t, g.fabric.Kill(receiver, 0))
@@ -337,7 +337,7 @@ func TestFatalFreezesPins(t *testing.T) {
 		wantErr(t, ss.Close(), ownership.ErrFatal)
 		_, err := from.Blocks().Unpin(other)
 		wantErr(t, err, blocks.ErrFrozen)
-		_, err = from.Region(ownership.Send, "late", table)
+		_, err = from.Region(ownership.Reads, "late", table)
 		wantErr(t, err, ownership.ErrFatal)
 		wantFree(t, from, blockCount-2)
 		wantErr(t, g.s.region.Deregister(), ownership.ErrFatal)
@@ -354,7 +354,7 @@ func TestManyRequestsOverOnePool(t *testing.T) {
 		var answers sync.WaitGroup
 		g.s.OnRequest(func(r *transfer.Request) {
 			answers.Go(func() {
-				source, err := from.Region(ownership.Send, "send "+r.Session().String(), prefix)
+				source, err := from.Region(ownership.Reads, "send "+r.Session().String(), prefix)
 				if err == nil {
 					var s *transfer.Session
 					if s, err = r.Send(transfer.SendSpec{Region: source}); err == nil {
@@ -395,7 +395,7 @@ func (p *party) oneRequest(pool *transfer.Pool, name string, cancel bool) error 
 	if err != nil {
 		return err
 	}
-	target, err := pool.Region(ownership.Receive, name, table)
+	target, err := pool.Region(ownership.Writes, name, table)
 	if err != nil {
 		return err
 	}

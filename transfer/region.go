@@ -58,7 +58,7 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Addr: uint64(r.memory.Addr), Len: r.memory.Len}); err != nil {
 		return nil, err
 	}
-	registration, err := e.config.Backend.Register(r.memory)
+	registration, err := e.backend().Register(r.memory)
 	if err != nil {
 		effects, _ := e.registry.RemoveRegion(e.now(), r.id) // nothing has used it yet
 		e.apply(effects)
@@ -78,7 +78,7 @@ func (e *Endpoint) refresh() error {
 	e.generation++
 	generation := e.generation
 	e.mu.Unlock()
-	metadata, err := e.config.Backend.Metadata()
+	metadata, err := e.backend().Metadata()
 	if err != nil {
 		return &Error{What: "metadata of " + e.config.Name, Kind: ErrConfig, Err: err}
 	}
@@ -125,7 +125,7 @@ func (r *Region) Reuse() error {
 		if err := pool.blocks.Idle(); err != nil {
 			return blockError("region "+r.id, err)
 		}
-	case r.pinned != nil && r.pinned.side == ownership.Send:
+	case r.pinned != nil && r.pinned.access == ownership.Reads:
 		return &ownership.Error{Kind: ownership.KindRefused, What: "region " + r.id, Why: "its blocks are pinned for reading"}
 	}
 	return r.reuse()
@@ -171,7 +171,7 @@ func (r *Region) Deregister() error {
 // remove deregisters at the backend what the registry has let go.
 func (r *Region) remove() error {
 	e := r.endpoint
-	if err := e.config.Backend.Deregister(r.registration); err != nil {
+	if err := e.backend().Deregister(r.registration); err != nil {
 		return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
 	}
 	effects, err := e.registry.RemoveRegion(e.now(), r.id)

@@ -5,7 +5,6 @@ package transfer
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -16,15 +15,18 @@ import (
 )
 
 // Request is a peer's REQUEST_DATA that waits for this side's answer: Send or
-// Refuse. Until then the peer's memory stays owned there. All methods may be
-// called from any goroutine.
+// Fetch, by its direction, or Refuse. Until then the peer's memory stays owned
+// there. All methods may be called from any goroutine.
 type Request struct {
 	endpoint  *Endpoint
 	from      ownership.Member // with the sequence of the peer's claim
 	agent     string           // the peer's name towards the backend
 	piece     ownership.PieceName
+	claim     ownership.ClaimName // the peer's own, on us
+	direction backend.Direction
 	segments  []backend.Segment // of the peer
 	label     string
+	pieces    uint32        // of the session, that name us; 0: not decided
 	withdrawn chan struct{} // closed when the peer needs no answer any more
 
 	mu       sync.Mutex
@@ -39,6 +41,14 @@ func (r *Request) Session() ownership.SessionName { return r.piece.Session }
 
 // Piece returns the name of the piece.
 func (r *Request) Piece() string { return r.piece.Piece }
+
+// Direction says what is asked for: backend.Write, to be answered with Send, or
+// backend.Read, with Fetch.
+func (r *Request) Direction() backend.Direction { return r.direction }
+
+// Pieces returns how many pieces of its session the peer asks of this endpoint,
+// this one included; 0 while more may come.
+func (r *Request) Pieces() int { return int(r.pieces) }
 
 // Peer returns the name of who asks.
 func (r *Request) Peer() string { return string(r.from.Accessor) }
@@ -61,84 +71,6 @@ func (r *Request) Len() uint64 { return total(r.segments) }
 // Withdrawn returns a channel that is closed when the peer cancelled or is
 // gone before there was an answer.
 func (r *Request) Withdrawn() <-chan struct{} { return r.withdrawn }
-
-// SendSpec says what to send.
-type SendSpec struct {
-	// Region holds the data. It is owned, together with other sends at most,
-	// until the session is closed. Required.
-	Region *Region
-	// Blocks are its ranges, in the order in which they go to the peer's blocks;
-	// none means all of it. The total length must be the request's; the blocks
-	// need not be cut in the same places.
-	Blocks []Block
-
-	_ struct{}
-}
-
-// Send answers with data. It returns the session that owns the region from now
-// on; the operation is posted on a goroutine of its own, so that Send does not
-// wait for a copy. After an error nothing is owned here; whether the peer has
-// been told depends on how far it came, and Refuse is always fine then. Where
-// several peers asked under one name, one of them can be served: for the others
-// the error matches ownership.ErrReject.
-func (r *Request) Send(spec SendSpec) (*Session, error) {
-	e := r.endpoint
-	if spec.Region == nil || spec.Region.endpoint != e {
-		return nil, invalid("send", "Region is nil or another endpoint's")
-	}
-	local, err := segments(spec.Region, spec.Blocks)
-	if err != nil {
-		return nil, err
-	}
-	local, remote, err := pair(local, r.segments)
-	if err != nil {
-		return nil, &Error{What: "send", Kind: ErrConfig, Err: err}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over() {
-		return nil, &Error{What: "request " + r.piece.String(), Kind: ErrAnswered}
-	}
-	s, claims, err := e.admit(ownership.Send, r.piece, spec.Region, []ownership.Member{r.from})
-	if err != nil {
-		return nil, err
-	}
-	r.answered = true
-	e.answered(r)
-	if err := s.Complete(); err != nil {
-		e.config.Log.Error("complete", "session", s.name, "error", err)
-	}
-	j := &job{session: s, claim: claims[0]}
-	go e.operate(j, backend.Request{Direction: backend.Write, Peer: r.agent, Local: local, Remote: remote})
-	return s, nil
-}
-
-// Refuse answers that no data will come: the peer is told that nothing of the
-// request is held here and never will be. The reason goes to this side's log
-// and timeline; the message has no room for it. Refusing twice is fine. Other
-// peers that asked under the same name are not refused with it.
-func (r *Request) Refuse(reason string) error {
-	e := r.endpoint
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.over() {
-		return nil
-	}
-	if e.shared(r) {
-		r.excuse()
-	} else {
-		_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal})
-		e.apply(effects)
-		if err != nil {
-			return err
-		}
-	}
-	r.answered = true
-	e.answered(r)
-	e.note(nil, fmt.Sprintf("request %v refused: %s", r.piece, reason))
-	e.config.Log.Info("request refused", "request", r.piece, "peer", r.from.Accessor, "reason", reason)
-	return nil
-}
 
 func (r *Request) isFrom(m ownership.Member) bool {
 	return r.from.Accessor == m.Accessor && r.from.Incarnation == m.Incarnation
@@ -179,11 +111,12 @@ func (e *Endpoint) OnRequest(f func(*Request)) {
 func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	e, p := l.peer.endpoint, l.peer
 	claim := coreClaim(m.Claim)
-	if string(claim.Accessor) != e.config.Name || claim.Incarnation != e.config.Incarnation || claim.Owner != l.member.Incarnation {
+	if string(claim.Accessor) != e.config.Name || claim.Incarnation != e.Incarnation() || claim.Owner != l.member.Incarnation {
 		return false
 	}
 	r := &Request{
-		endpoint: e, from: l.member, piece: claim.Piece, segments: backendSegments(m.Segments), label: m.Label,
+		endpoint: e, from: l.member, piece: claim.Piece, claim: claim, direction: backend.Direction(m.Direction),
+		segments: backendSegments(m.Segments), label: m.Label, pieces: m.Pieces,
 		withdrawn: make(chan struct{}),
 	}
 	r.from.Sequence = claim.Sequence

@@ -190,7 +190,7 @@ func TestSeveralSenders(t *testing.T) {
 		fill(g.s.arena, 'a')
 		fill(other.arena, 'A')
 		half := func(i uint64) []transfer.Block { return []transfer.Block{{Offset: i * size / 2, Len: size / 2}} }
-		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: []transfer.Source{
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: []transfer.Accessor{
 			{Peer: sender, Blocks: half(0)}, {Peer: "prefill-1", Blocks: half(1)},
 		}})
 		must(t, err)

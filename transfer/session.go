@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 )
@@ -16,28 +17,40 @@ import (
 // Session is one attempt of one request on this side. It owns memory until it
 // is closed, whatever its outcome. All methods may be called from any goroutine.
 type Session struct {
-	endpoint *Endpoint
-	name     ownership.SessionName
-	side     ownership.Side
-	cohort   []ownership.Member
-	done     chan struct{} // closed at the first terminal outcome
-	released chan struct{} // closed when the session is closed
-	changed  broadcast     // something of this session moved
+	endpoint  *Endpoint
+	name      ownership.SessionName
+	side      ownership.Side
+	direction backend.Direction
+	done      chan struct{} // closed at the first terminal outcome
+	released  chan struct{} // closed when the session is closed
+	changed   broadcast     // something of this session moved
+	// adding holds one token, of who adds pieces; see enter.
+	adding chan struct{}
+	peers  []Accessor // of the first piece, for later ones; not changed after Receive
+	label  string     // likewise
 
-	mu      sync.Mutex
-	answer  Answer // guarded by mu
-	exposed int64  // guarded by mu; live claims that the poller counts
-	covered bool   // guarded by mu; no claim is counted any more
+	mu       sync.Mutex
+	answer   Answer                        // guarded by mu
+	exposed  int64                         // guarded by mu; live claims that the poller counts
+	covered  bool                          // guarded by mu; no claim is counted any more
+	members  []ownership.Member            // guarded by mu; of the cohorts of all pieces
+	asked    map[ownership.Accessor]uint32 // guarded by mu; pieces that name each peer, where we ask
+	jobs     map[string]*job               // guarded by mu; by piece, where we answer
+	expected int                           // guarded by mu; pieces to answer, 0 while that is not decided
+	sealed   int                           // guarded by mu; pieces of ours that may be posted
+	scatters map[string]*scatter           // guarded by mu; by piece
 }
 
-// adopt makes the session that admitted effects will be about. It is called
-// before the session is admitted, so that no effect is missed, and must be
-// undone with forget if that fails.
-func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side, cohort []ownership.Member) (*Session, error) {
+// adopt makes the session that admitted effects will be about, with the caller
+// inside of it. It is called before the session is admitted, so that no effect is
+// missed, and must be undone with forget if that fails.
+func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side, direction backend.Direction, cohort ...ownership.Member) (*Session, error) {
 	s := &Session{
-		endpoint: e, name: name, side: side, cohort: cohort, done: make(chan struct{}), released: make(chan struct{}),
-		answer: Answer{Outcome: outcome.Active},
+		endpoint: e, name: name, side: side, direction: direction, done: make(chan struct{}), released: make(chan struct{}),
+		adding: make(chan struct{}, 1), answer: Answer{Outcome: outcome.Active},
 	}
+	s.adding <- struct{}{}
+	s.join(cohort)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.sessions[name] != nil {
@@ -50,12 +63,67 @@ func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side, cohort
 // Name returns the session's name, which both sides share.
 func (s *Session) Name() ownership.SessionName { return s.name }
 
-// Side says whose memory this session owns.
+// Side says by whose doing this session's memory is touched: ownership.Receive
+// where peers reach it by themselves, ownership.Send where our own operations do.
 func (s *Session) Side() ownership.Side { return s.side }
 
-// has reports whether the peer, in whatever life, is in the session's cohort.
+// Direction says what is done: backend.Write, where the receive side's memory is
+// written, or backend.Read, where it is read.
+func (s *Session) Direction() backend.Direction { return s.direction }
+
+// join notes who is in the cohort of a piece.
+func (s *Session) join(cohort []ownership.Member) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range cohort {
+		m.Sequence = 0
+		if !slices.Contains(s.members, m) {
+			s.members = append(s.members, m)
+		}
+	}
+}
+
+// has reports whether the peer, in whatever life, is in the session's cohorts.
 func (s *Session) has(peer ownership.Accessor) bool {
-	return slices.ContainsFunc(s.cohort, func(m ownership.Member) bool { return m.Accessor == peer })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.ContainsFunc(s.members, func(m ownership.Member) bool { return m.Accessor == peer })
+}
+
+// isWith reports whether the session's peer is m, in this life.
+func (s *Session) isWith(m ownership.Member) bool {
+	m.Sequence = 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Contains(s.members, m)
+}
+
+// answers reports whether a piece was asked for before.
+func (s *Session) answers(piece string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.jobs[piece] != nil
+}
+
+// took notes a piece that is being answered, and of how many.
+func (s *Session) took(j *job, expected uint32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.jobs == nil {
+		s.jobs = map[string]*job{}
+	}
+	s.jobs[j.claim.Piece.Piece] = j
+	if expected > 0 {
+		s.expected = int(expected)
+	}
+}
+
+// sealedAll counts a piece that was sealed, and reports whether all are.
+func (s *Session) sealedAll() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sealed++
+	return s.expected > 0 && s.sealed >= s.expected
 }
 
 // Done returns a channel that is closed at the first terminal outcome. The
@@ -120,9 +188,27 @@ func (s *Session) Fail(reason string) error {
 	return err
 }
 
-// Complete says that no more pieces come. Receive and Request.Send do it by
-// themselves; again is fine.
+// Complete says that no more pieces come. It is for a session that was left open,
+// on both sides; the others do it by themselves. Where a gather still runs it takes
+// effect when that has ended. Again is fine.
 func (s *Session) Complete() error {
+	if err := s.enter(); err != nil { // not between the reservation of a piece and its seal
+		return err
+	}
+	defer s.leave()
+	s.mu.Lock()
+	waits := s.sealed < len(s.jobs)
+	if s.side == ownership.Send {
+		s.expected = len(s.jobs)
+	}
+	s.mu.Unlock()
+	if waits && s.Answer().Outcome == outcome.Active {
+		return nil
+	}
+	return s.complete()
+}
+
+func (s *Session) complete() error {
 	effects, err := s.endpoint.registry.Complete(s.endpoint.now(), s.name)
 	s.endpoint.apply(effects)
 	return err
@@ -167,6 +253,7 @@ func (s *Session) react(effect ownership.Effect) {
 		s.end(Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin})
 		close(s.released)
 	}
+	s.scatterMoved(effect)
 	s.changed.send()
 }
 

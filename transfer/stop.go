@@ -138,7 +138,7 @@ func (e *Endpoint) dismantle() error {
 	regions := slices.Collect(maps.Values(e.regions))
 	e.mu.Unlock()
 	for _, r := range regions {
-		if err := e.config.Backend.Deregister(r.registration); err != nil {
+		if err := e.backend().Deregister(r.registration); err != nil {
 			return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
 		}
 		e.mu.Lock()
@@ -146,7 +146,7 @@ func (e *Endpoint) dismantle() error {
 		e.mu.Unlock()
 		r.release()
 	}
-	if err := e.config.Backend.Close(); err != nil {
+	if err := e.backend().Close(); err != nil {
 		return &Error{What: "backend of " + e.config.Name, Kind: ErrConfig, Err: err}
 	}
 	return nil

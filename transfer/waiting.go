@@ -29,14 +29,9 @@ func (w *waiting) add(r *Request) {
 	w.n++
 }
 
-// from returns the request of one peer's life under a name, nil if there is none.
-func (w *waiting) from(name ownership.SessionName, m ownership.Member) *Request {
-	for _, r := range w.byName[name] {
-		if r.isFrom(m) {
-			return r
-		}
-	}
-	return nil
+// knows reports whether a piece of one peer's life waits already.
+func (w *waiting) knows(r *Request) bool {
+	return slices.ContainsFunc(w.byName[r.piece.Session], func(q *Request) bool { return q.piece == r.piece && q.isFrom(r.from) })
 }
 
 // remove takes a request out and reports whether it was there.
@@ -78,9 +73,12 @@ func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
 	defer e.mu.Unlock()
 	name := r.piece.Session
 	if s := e.sessions[name]; s != nil {
-		return false, true, s.side != ownership.Send || !s.has(r.from.Accessor)
+		foreign = s.side != ownership.Send || !s.has(r.from.Accessor)
+		if foreign || s.answers(r.piece.Piece) {
+			return false, true, foreign
+		}
 	}
-	if e.requests.from(name, r.from) != nil {
+	if e.requests.knows(r) {
 		return false, true, false
 	}
 	if e.requests.n >= e.config.Requests {
@@ -98,7 +96,10 @@ func (e *Endpoint) shared(r *Request) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := r.piece.Session
-	return e.sessions[name] != nil || slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor })
+	if s := e.sessions[name]; s != nil && (s.side != ownership.Send || !s.has(r.from.Accessor)) {
+		return true
+	}
+	return slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor })
 }
 
 // mayCancel reports whether a peer may end what goes on under a name. It may end
@@ -133,13 +134,9 @@ func (e *Endpoint) answered(r *Request) {
 	e.requests.remove(r)
 }
 
-// withdrawOne forgets a request that its peer has cancelled.
-func (e *Endpoint) withdrawOne(name ownership.SessionName, from ownership.Member) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := e.requests.from(name, from); r != nil && e.requests.remove(r) {
-		close(r.withdrawn)
-	}
+// withdrawSession forgets the requests of a session that its peer has cancelled.
+func (e *Endpoint) withdrawSession(name ownership.SessionName, from ownership.Member) {
+	e.withdraw(func(r *Request) bool { return r.piece.Session == name && r.isFrom(from) })
 }
 
 // withdraw forgets the requests that match: their peers need no answer.

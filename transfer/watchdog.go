@@ -58,7 +58,7 @@ func (w *watchdog) judge() (next time.Duration, any bool) {
 	e := w.endpoint
 	now := e.now()
 	for _, j := range w.overdue(now) {
-		e.noteAt(now, j.session, "operation "+j.claim.String()+": our wait for it ran out")
+		e.noteAt(now, j.session, j.kind()+" "+j.claim.String()+": our wait for it ran out")
 		_ = e.offer(j, now, operation.StatusOverdue)
 	}
 	deadline, clocks := e.registry.NextDeadline()

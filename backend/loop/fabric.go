@@ -28,6 +28,7 @@ package loop
 import (
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/kvxfer/kvxfer/backend"
@@ -59,6 +60,7 @@ type Fabric struct {
 	moved      *sync.Cond        // signalled when an operation ends or a stall does
 	agents     map[string]*Agent // guarded by mu; the living one of each name
 	ops        []*operation      // guarded by mu; posted and still able to move bytes, in post order
+	locals     []*Local          // guarded by mu; started and still able to move bytes
 	ticks      uint64            // guarded by mu
 	generation uint64            // guarded by mu; numbers agents and registrations
 	stats      Stats             // guarded by mu
@@ -145,5 +147,6 @@ func (f *Fabric) tick(helper *Agent) {
 	}
 	clear(f.ops[len(left):])
 	f.ops = left
+	f.locals = slices.DeleteFunc(f.locals, func(l *Local) bool { return !l.advance() })
 	f.moved.Broadcast()
 }

@@ -59,9 +59,9 @@ func (c *cache) write(f func() error) error {
 }
 
 // region is what a transfer of n bytes owns: as many blocks as it takes.
-func (c *cache) region(side ownership.Side, n int64) (*transfer.Region, []transfer.Block, error) {
+func (c *cache) region(access ownership.Access, n int64) (*transfer.Region, []transfer.Block, error) {
 	size := int64(c.pool.BlockSize())
-	r, err := c.pool.Region(side, "kv", c.table[:(n+size-1)/size])
+	r, err := c.pool.Region(access, "kv", c.table[:(n+size-1)/size])
 	return r, []transfer.Block{{Len: uint64(n)}}, err
 }
 

@@ -102,7 +102,7 @@ func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
 	if err != nil {
 		return Received{}, err
 	}
-	region, part, err := r.cache.region(ownership.Receive, o.Bytes)
+	region, part, err := r.cache.region(ownership.Writes, o.Bytes)
 	if err != nil {
 		return Received{}, err
 	}

@@ -39,7 +39,7 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 	if err := f.before(ctx); err != nil {
 		return t, err
 	}
-	region, part, err := s.cache.region(ownership.Send, n)
+	region, part, err := s.cache.region(ownership.Reads, n)
 	if err != nil {
 		return t, err
 	}
