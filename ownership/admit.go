@@ -46,7 +46,7 @@ func (c *core) admit(spec SessionSpec) error {
 	}
 	detail := ": admission is " + c.currentAdmission().String()
 	if other := r.active(); other != nil {
-		detail = ": attempt " + other.name.String() + " is ACTIVE"
+		detail = ": attempt " + other.name().String() + " is ACTIVE"
 	}
 	return c.refusal(err, spec.Name.what(), detail)
 }
@@ -60,18 +60,19 @@ func (c *core) addSession(spec SessionSpec, covered bool) error {
 		return c.refusal(err, spec.Name.what(), "")
 	}
 	c.admitted++
-	s := &session{name: spec.Name, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
-	r := c.request(spec.Name.Request)
+	e := c.endpoint(spec.Name.Request.Endpoint)
+	s := &session{creator: e, number: spec.Name.Request.Number, attempt: spec.Name.Attempt, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
+	r := e.request(s.number)
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
-			s.members[c.join(s, m.Accessor, m.Incarnation)].rules.Request(nil)
+			c.visit(s, m).rules.Request(nil)
 		}
 	}
 	c.answerOlder(spec.Name)
 	if covered {
-		c.cancelSession(s, r.tombstone.origin)
+		c.cancelSession(s, r.tombstone().origin)
 	}
 	return nil
 }
@@ -82,7 +83,8 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.mayTake(&spec, s); err != nil {
+	co, err := c.mayTake(&spec, s)
+	if err != nil {
 		return nil, err
 	}
 	g := c.regions[spec.Region]
@@ -99,27 +101,33 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		}
 		return nil, c.refusal(err, what, ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 	}
-	names, err := c.addOwner(s, g, &spec)
+	names, err := c.addOwner(s, g, &spec, co)
 	if err != nil {
 		c.admits = before
 	}
 	return names, err
 }
 
-// mayTake refuses a piece that is wrong in itself, or whose cohort is gone.
-func (c *core) mayTake(spec *PieceSpec, s *session) error {
-	if err := c.validatePiece(spec, s.side); err != nil {
-		return err
+// mayTake refuses a piece that is wrong in itself, or whose cohort is gone. It returns
+// the cohort, nil if that is new.
+func (c *core) mayTake(spec *PieceSpec, s *session) (*cohort, error) {
+	co := c.knownCohort(spec.Cohort, spec.Local)
+	if err := c.validatePiece(spec, s.side, co); err != nil {
+		return nil, err
 	}
-	for _, m := range spec.Cohort {
-		if p := c.knownPeer(m.Accessor, m.Incarnation); p != nil && p.gone {
-			return fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
+	for i, m := range spec.Cohort {
+		p := co.peer(i)
+		if co == nil {
+			p = c.knownPeer(m.Accessor, m.Incarnation)
+		}
+		if p != nil && p.gone {
+			return nil, fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
 		}
 	}
-	return nil
+	return co, nil
 }
 
-func (c *core) validatePiece(spec *PieceSpec, side Side) error {
+func (c *core) validatePiece(spec *PieceSpec, side Side, known *cohort) error {
 	bad := func(why string) error { return fail(KindInvalid, "piece "+spec.Name.String(), why) }
 	switch {
 	case spec.Name.Piece == "":
@@ -136,6 +144,10 @@ func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 		return bad("a count on the send side")
 	case c.regions[spec.Region] == nil:
 		return bad("region " + spec.Region + " is unknown")
+	case side != Send && slices.ContainsFunc(spec.Cohort, func(m Member) bool { return m.Sequence != 0 }):
+		return bad("a receive side's cohort has no sequences")
+	case known != nil:
+		return nil // the list was found valid before
 	}
 	for i, m := range spec.Cohort {
 		switch {
@@ -143,21 +155,16 @@ func (c *core) validatePiece(spec *PieceSpec, side Side) error {
 			return bad("its cohort names an accessor \"" + string(m.Accessor) + "\"")
 		case m.Incarnation.IsZero():
 			return bad("its cohort names " + string(m.Accessor) + " without an incarnation")
-		case m.Sequence != 0 && side != Send:
-			return bad("a receive side's cohort has no sequences")
-		}
-		for _, other := range spec.Cohort[:i] {
-			if other.Accessor == m.Accessor {
-				return bad("its cohort names " + string(m.Accessor) + " twice")
-			}
+		case slices.ContainsFunc(spec.Cohort[:i], func(other Member) bool { return other.Accessor == m.Accessor }):
+			return bad("its cohort names " + string(m.Accessor) + " twice")
 		}
 	}
 	return nil
 }
 
-func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, error) {
-	n := len(spec.Cohort)
-	if len(s.members)+n+1 > maxMembers {
+// addOwner takes in a piece that was found valid; co is its cohort, nil if that is new.
+func (c *core) addOwner(s *session, g *region, spec *PieceSpec, co *cohort) ([]ClaimName, error) {
+	if len(s.pieces()) == maxPieces {
 		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
 	}
 	o, err := newOwner(s.side, spec)
@@ -165,34 +172,27 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec) ([]ClaimName, er
 		return nil, c.refusal(err, spec.Name.what(), "")
 	}
 	if _, err := s.rules.Add(nil); err != nil {
-		return nil, c.refusal(err, s.name.what(), "")
+		return nil, c.refusal(err, s.name().what(), "")
 	}
-	o.session, o.name, o.kind, o.first = s, spec.Name.Piece, spec.Kind, c.sequence+1
-	o.counted, o.hasLocal = spec.Count > 0, spec.Local
-	total := n
-	if spec.Local {
-		total++
+	if co == nil {
+		co = c.newCohort(spec.Cohort, spec.Local)
 	}
-	o.claims = make([]claimed, total)
-	s.members = slices.Grow(s.members, total)
-	for i := range o.claims {
-		m := Member{Accessor: Local, Incarnation: c.cfg.Incarnation}
-		if i < n {
-			m = spec.Cohort[i]
-		}
-		k := c.join(s, m.Accessor, m.Incarnation)
-		s.members[k].unfenced++
-		o.claims[i] = claimed{since: c.now, member: uint16(k)}
-	}
-	c.sequence += uint64(total)
+	o.session, o.first = s, c.sequence+1
+	o.shape = c.cohorts.shape(shape{co, spec.Name.Piece, spec.Kind, spec.Count > 0})
+	o.heard = newHeard(o.total(), c.now)
+	c.sequence += uint64(o.total())
+	co.hold(o)
 	g.hold(o, spec.Access)
 	s.add(o)
+	if s.listed() {
+		o.list()
+	}
 	c.unsettledOwners++
 	c.counters.Admitted++
 	c.touch(o)
-	names := make([]ClaimName, total)
+	names := make([]ClaimName, o.total())
 	for i := range names {
-		names[i] = o.claimName(c.cfg.Incarnation, i)
+		names[i] = o.claimName(i)
 	}
 	return names, nil
 }

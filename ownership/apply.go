@@ -49,10 +49,10 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 		return stale("its piece is not owned")
 	}
 	offset := n.Sequence - o.first // wraps for one that is smaller
-	within := offset < uint64(len(o.claims))
+	within := offset < uint64(o.total())
 	i := int(offset)
-	if within && o.member(i).peer.accessor == n.Accessor {
-		if o.member(i).peer.incarnation != n.Incarnation {
+	if within && o.peer(i).accessor == n.Accessor {
+		if o.peer(i).incarnation != n.Incarnation {
 			return stale("it names another incarnation of " + string(n.Accessor))
 		}
 		return o, i, nil

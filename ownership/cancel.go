@@ -22,7 +22,7 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 			name.Attempt = r.newest()
 		}
 	}
-	buried := r != nil && r.tombstone != nil
+	buried := r.tombstone() != nil
 	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), c.admitting[:0])
 	switch {
 	case err != nil:
@@ -33,12 +33,9 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 		return c.bury(name, &spec), nil
 	}
 	result := CancelResult{Session: name, Physical: PhysicalRetired}
-	var a *attempt
-	if r != nil {
-		a = r.find(name.Attempt)
-	}
+	a := r.find(name.Attempt)
 	if a != nil {
-		result.Outcome, result.Cause, result.Origin = a.outcome, a.cause, a.origin
+		result.Outcome, result.Cause, result.Origin = a.outcome, a.why(), origins[a.origin]
 	}
 	c.answerCancel(name, &spec, a)
 	return result, nil
@@ -76,29 +73,30 @@ func (spec *CancelSpec) fromReceiver(side Side) bool {
 
 func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 	if spec.From != (Member{}) && s.side == Send && spec.fromReceiver(Send) {
-		s.members[c.join(s, spec.From.Accessor, spec.From.Incarnation)].rules.Cancel(nil)
+		c.visit(s, spec.From).rules.Cancel(nil)
 	}
 	c.cancelSession(s, spec.Origin)
-	return CancelResult{s.name, s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}
+	return CancelResult{s.name(), s.outcome(), s.cause(), s.origin(), s.physical(c.fatal())}
 }
 
 // bury leaves a tombstone for an attempt newer than any admitted; it covers all
 // later ones too, with the first origin.
 func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
-	if r := c.knownRequest(name.Request); r == nil || r.tombstone == nil {
+	r := c.endpoint(name.Request.Endpoint).request(name.Request.Number)
+	if r.tombstone() == nil {
 		t := &tombstone{from: name.Attempt, origin: spec.Origin}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}
-		c.request(name.Request).tombstone = t
+		r.further().tombstone = t
 	}
-	r := c.knownRequest(name.Request)
-	r.tombstone.from = min(r.tombstone.from, name.Attempt)
+	t := r.tombstone()
+	t.from = min(t.from, name.Attempt)
 	for _, k := range c.kept.take(name.Request, func(k keptRequest) bool { return r.covers(k.session.Attempt) }) {
 		c.answerRequest(k.session, k.from)
 	}
 	c.answerCancel(name, spec, nil)
-	return CancelResult{name, outcome.Cancelled, CauseCancel, r.tombstone.origin, PhysicalRetired}
+	return CancelResult{name, outcome.Cancelled, CauseCancel, t.origin, PhysicalRetired}
 }
 
 // failSession ends a session on the caller's word.

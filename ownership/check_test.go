@@ -5,6 +5,7 @@ package ownership
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/kvxfer/kvxfer/gen/claim"
@@ -28,24 +29,25 @@ func checkInvariants(t testing.TB, r *Registry) {
 	doubts := make(map[*peer]int)
 	for _, s := range sessions {
 		if err := recountSession(s, doubts); err != nil {
-			t.Fatalf("session %v: %v", s.name, err)
+			t.Fatalf("session %v: %v", s.name(), err)
 		}
-		for k := range s.members {
-			m := &s.members[k]
-			if _, waits := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]; m.quiet || m.rules.Waiting() && !waits {
-				t.Fatalf("session %v: the SESSION_QUIESCED for %v does not wait", s.name, m.peer.member())
+		members := s.members()
+		for k := range members {
+			m := &members[k]
+			if _, waits := c.outbox.quiesced[quiescedKey{s.name(), m.peer.accessor, m.peer.incarnation}]; m.quiet || m.rules.Waiting() && !waits {
+				t.Fatalf("session %v: the SESSION_QUIESCED for %v does not wait", s.name(), m.peer.member())
 			}
 		}
 		unsettled += s.rules.Unsettled()
-		owners += len(s.pieces)
+		owners += len(s.pieces())
 		if s.place > 0 {
 			timed++
 			if c.deadlines[s.place-1] != s {
-				t.Fatalf("session %v is not at its place among the deadlines", s.name)
+				t.Fatalf("session %v is not at its place among the deadlines", s.name())
 			}
 		}
 		if err := c.checkDeadline(s); err != nil {
-			t.Fatalf("session %v: %v", s.name, err)
+			t.Fatalf("session %v: %v", s.name(), err)
 		}
 	}
 	if unsettled != c.unsettledOwners || owners != c.admits.Owners() || timed != len(c.deadlines) || len(sessions) != c.admits.Sessions() {
@@ -58,21 +60,24 @@ func checkInvariants(t testing.TB, r *Registry) {
 
 func recountSession(s *session, doubts map[*peer]int) error {
 	var open, succeeded, unsettled int
-	members := make([]member, len(s.members))
-	for _, o := range s.pieces {
-		for i := range o.claims {
-			cl, state := &o.claims[i], o.state(i)
-			m := &members[cl.member]
+	members := make(map[*peer]*member)
+	for _, o := range s.pieces() {
+		for i := range o.total() {
+			state, p := o.state(i), o.peer(i)
+			if members[p] == nil {
+				members[p] = &member{}
+			}
+			m := members[p]
 			if state.Live() {
 				m.live++
 			}
 			if state == claim.InDoubt {
-				doubts[s.members[cl.member].peer]++
+				doubts[p]++
 			}
 			if !o.fenced(i) {
 				m.unfenced++
 			} else if state.Live() {
-				return fmt.Errorf("claim %d of %s is fenced and live", i, o.name)
+				return fmt.Errorf("claim %d of %s is fenced and live", i, o.shape.name)
 			}
 			if o.gate() == gate.Publishing && i < o.size() {
 				m.publishing++
@@ -87,20 +92,29 @@ func recountSession(s *session, doubts map[*peer]int) error {
 		if !o.isSettled() {
 			unsettled++
 		}
-		if o.settled != o.isSettled() || s.piece(o.name) != o || o.region.owners[o.slot] != o {
-			return fmt.Errorf("piece %s: settled %v, or not found", o.name, o.settled)
+		if o.settled != o.isSettled() || s.piece(o.shape.name) != o || !slices.Contains(o.region.owners(), o) || o.shape.cohort.owners[o.place] != o {
+			return fmt.Errorf("piece %s: settled %v, or not found", o.shape.name, o.settled)
 		}
 		if s.outcome().Terminal() && o.outcome() == outcome.Active {
-			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.name, s.outcome())
+			return fmt.Errorf("piece %s is ACTIVE in a %v session", o.shape.name, s.outcome())
 		}
 	}
-	for k := range members {
-		got, want := s.members[k], members[k]
+	if !s.listed() && (s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled) {
+		return fmt.Errorf("it is %v, and has no list of its members", s.outcome())
+	}
+	for _, got := range s.members() {
+		want := members[got.peer]
+		if want == nil {
+			want = &member{}
+			if !got.visits {
+				return fmt.Errorf("nothing names member %v", got.peer.member())
+			}
+		}
 		if got.live != want.live || got.publishing != want.publishing || got.unfenced != want.unfenced {
-			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, want)
+			return fmt.Errorf("member %v is %+v, counted %+v", got.peer.member(), got, *want)
 		}
 	}
-	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces) != s.rules.Owners() || s.clock.Settled() != (s.outcome().Terminal() && unsettled == 0) {
+	if open != s.rules.Open() || succeeded != s.rules.Succeeded() || unsettled != s.rules.Unsettled() || len(s.pieces()) != s.rules.Owners() || s.clock.Settled() != (s.outcome().Terminal() && unsettled == 0) {
 		return fmt.Errorf("open %d of %d, succeeded %d of %d, unsettled %d of %d, settled %v", s.rules.Open(), open, s.rules.Succeeded(), succeeded, s.rules.Unsettled(), unsettled, s.clock.Settled())
 	}
 	return nil
@@ -111,14 +125,14 @@ func (c *core) checkDeadline(s *session) error {
 	has := s.place > 0
 	switch {
 	case s.outcome() == outcome.Active:
-		if has != s.clock.Armed() || has && s.deadline != s.clock.Expires() {
+		if has != s.clock.Armed() || has && !s.clock.Waits() {
 			return fmt.Errorf("ACTIVE, armed %v, deadline %v", s.clock.Armed(), has)
 		}
 	case s.clock.Settled() || c.fatal():
 		if has {
 			return fmt.Errorf("settled or FATAL, and a clock runs")
 		}
-	case !s.clock.Draining() || !has || s.deadline != s.clock.GraceEnds():
+	case !s.clock.Draining() || !has || s.clock.Waits():
 		return fmt.Errorf("not settled, draining %v, deadline %v", s.clock.Draining(), has)
 	}
 	return nil
@@ -126,30 +140,47 @@ func (c *core) checkDeadline(s *session) error {
 
 func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 	t.Helper()
-	known, lonely := 0, 0
 	for a, list := range c.peers {
 		for _, p := range list {
-			known++
-			if len(p.sessions) == 0 {
-				lonely++
-			}
 			dead := 0
-			for _, s := range p.sessions {
+			for _, s := range p.visits {
 				if s == nil || s.rules.Closed() {
 					dead++
 				}
 			}
-			if p.accessor != a || p.doubts != doubts[p] || p.dead != dead || dead > 0 && len(p.sessions) == dead {
-				t.Fatalf("peer %v of %s: doubts %d of %d, dead %d of %d, sessions %d", p.member(), a, p.doubts, doubts[p], p.dead, dead, len(p.sessions))
+			if p.accessor != a || p.doubts != doubts[p] || p.dead != dead || dead > 0 && len(p.visits) == dead {
+				t.Fatalf("peer %v of %s: doubts %d of %d, dead %d of %d, visits %d", p.member(), a, p.doubts, doubts[p], p.dead, dead, len(p.visits))
+			}
+			if len(p.cohorts)+len(p.visits) == 0 {
+				t.Fatalf("nothing names peer %v", p.member())
+			}
+			for k, at := range p.cohorts {
+				if at.cohort.peers[at.index] != p || at.cohort.slots[at.index] != k || c.cohorts.byKey[at.cohort.key()] != at.cohort {
+					t.Fatalf("peer %v is not in the cohort of its place %d", p.member(), k)
+				}
 			}
 			delete(doubts, p)
 		}
 	}
-	if known != c.known || lonely != c.lonely {
-		t.Fatalf("peers %d of %d, lonely %d of %d", c.known, known, c.lonely, lonely)
-	}
 	if len(doubts) > 0 {
 		t.Fatalf("%d accessors in doubt cannot be found", len(doubts))
+	}
+	idle := 0
+	for _, co := range c.cohorts.byKey {
+		if len(co.owners) == 0 {
+			idle++
+		}
+		if len(co.owners) == 0 && !co.resting {
+			t.Fatalf("an idle cohort of %d is not among the idle ones", len(co.peers))
+		}
+	}
+	if idle > maxIdle {
+		t.Fatalf("%d idle cohorts", idle)
+	}
+	for i, s := range c.deadlines {
+		if i > 0 && c.deadlines.before(i, (i-1)/2) {
+			t.Fatalf("session %v is due before the one above it", s.name())
+		}
 	}
 }
 
@@ -157,10 +188,10 @@ func checkTables(t testing.TB, c *core) {
 	t.Helper()
 	tombstones, kept, waiting, quiesced := 0, 0, 0, 0
 	for id, r := range c.requests {
-		if r.tombstone != nil {
+		if r.tombstone() != nil {
 			tombstones++
 		}
-		if r.tombstone == nil && len(r.attempts) == 0 {
+		if r.tombstone() == nil && r.newest() == 0 {
 			t.Fatalf("request %v is remembered for nothing", id)
 		}
 	}

@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/admission"
@@ -26,7 +27,7 @@ func (c *core) close(name SessionName) error {
 	}
 	err := c.closeSession(s)
 	if err == nil {
-		for range s.pieces {
+		for range s.pieces() {
 			c.admits.ReleasePiece(c.admitting[:0])
 		}
 		c.admits.CloseSession(c.admitting[:0])
@@ -64,16 +65,16 @@ func (c *core) wasClosed(name SessionName) bool {
 // release gives back every owner of a settled session, each exactly once (I8):
 // afterwards nothing of it can be found.
 func (c *core) release(s *session) {
-	for _, o := range s.pieces {
+	for _, o := range s.pieces() {
 		c.releaseOwner(o)
 	}
 	s.clock.Close(c.fatal(), nil)
 	c.schedule(s)
 	c.leave(s)
-	r := c.knownRequest(s.name.Request)
-	*r.find(s.name.Attempt) = attempt{number: s.name.Attempt, side: s.side, outcome: s.outcome(), cause: s.cause(), origin: s.origin()}
-	if c.passed(s.name.Request) && !r.holds() {
-		c.forgetRequest(s.name.Request)
+	r := s.creator.requests[s.number]
+	*r.find(s.attempt) = s.answer()
+	if s.number < s.creator.watermark && !r.holds() {
+		delete(s.creator.requests, s.number)
 	}
 	c.log.sessionClosed(c.now, s)
 }
@@ -107,24 +108,21 @@ func (c *core) stop() error {
 func (c *core) sessionsInOrder() []*session {
 	list := make([]*session, 0, c.admits.Sessions())
 	for _, r := range c.requests {
-		for i := range r.attempts {
-			if s := r.attempts[i].session; s != nil {
-				list = append(list, s)
+		for a := range r.attempts {
+			if a.session != nil {
+				list = append(list, a.session)
 			}
 		}
 	}
 	slices.SortFunc(list, func(a, b *session) int {
-		if a.order < b.order {
-			return -1
-		}
-		return 1
+		return cmp.Compare(a.order, b.order)
 	})
 	return list
 }
 
 // retained appends what the session cannot prove.
 func (s *session) retained(list []Retained) []Retained {
-	for _, o := range s.pieces {
+	for _, o := range s.pieces() {
 		list = o.retained(list)
 	}
 	return list
@@ -138,10 +136,10 @@ var waitsFor = map[claim.State]string{
 
 // retained appends what the owner cannot prove.
 func (o *owner) retained(list []Retained) []Retained {
-	r := Retained{Piece: o.pieceName(), Region: o.region.id}
-	for i := range o.claims {
+	r := Retained{Piece: o.name(), Region: o.region.id}
+	for i := range o.total() {
 		if st := o.state(i); !st.Reusable() {
-			r.Accessor, r.State, r.Why = o.member(i).peer.accessor, st, waitsFor[st]
+			r.Accessor, r.State, r.Why = o.peer(i).accessor, st, waitsFor[st]
 			list = append(list, r)
 		}
 	}

@@ -32,8 +32,8 @@ type core struct {
 	regions   map[string]*region
 	ranges    ranges
 	peers     map[Accessor][]*peer
-	lonely    int // peers that no owned session names
-	known     int // peers
+	met       uint64 // peers, numbers them
+	cohorts   cohorts
 	deadlines deadlines
 	outbox    outbox
 	kept      keptRequests
@@ -64,6 +64,7 @@ func (c *core) init(cfg Config) {
 	c.endpoints = make(map[string]*endpoint)
 	c.regions = make(map[string]*region)
 	c.peers = make(map[Accessor][]*peer)
+	c.cohorts.init()
 	c.doubted = make(map[Accessor]struct{})
 	c.outbox.init()
 	c.kept.init()
@@ -107,10 +108,8 @@ func (c *core) takeContainment() *Containment {
 
 // owned returns the session of that name, nil unless it is owned.
 func (c *core) owned(name SessionName) *session {
-	if r := c.knownRequest(name.Request); r != nil {
-		if a := r.find(name.Attempt); a != nil {
-			return a.session
-		}
+	if a := c.knownRequest(name.Request).find(name.Attempt); a != nil {
+		return a.session
 	}
 	return nil
 }
@@ -144,8 +143,8 @@ func (c *core) touch(o *owner) {
 }
 
 func (c *core) touchSession(s *session) {
-	if !s.touched {
-		s.touched = true
+	if !s.marks.has(markTouched) {
+		s.marks |= markTouched
 		c.touchedSessions = append(c.touchedSessions, s)
 	}
 }
@@ -165,7 +164,7 @@ func (c *core) flush() {
 	}
 	// What ended comes before what is quiet, over all sessions of the step.
 	for _, s := range c.touchedSessions {
-		s.touched = false
+		s.marks &^= markTouched
 		c.tellQuiet(s)
 	}
 	clear(c.touchedOwners)
@@ -179,10 +178,9 @@ func (c *core) settle(s *session) {
 	c.tellClock(s)
 	switch is := s.clock.Settled(); {
 	case is && !was:
-		c.log.sessionSettled(c.now, s.name)
+		c.log.sessionSettled(c.now, s.name())
 	case was && !is:
-		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name})
+		c.log.add(&SessionUnsettled{c.log.stamp(c.now), s.name()})
 	}
 	c.tell(s)
-	c.schedule(s)
 }

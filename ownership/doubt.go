@@ -49,7 +49,7 @@ func (c *core) oldestDoubt(p *peer) time.Duration {
 	oldest := c.latest
 	c.eachClaim(p, func(*session) bool { return true }, func(o *owner, i int) {
 		if o.state(i) == claim.InDoubt {
-			oldest = min(oldest, o.claims[i].since)
+			oldest = min(oldest, o.heard.since(i))
 		}
 	})
 	return oldest

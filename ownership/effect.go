@@ -38,12 +38,15 @@ type Effect interface {
 type Effects []Effect
 
 type (
-	// ClaimMoved says that an event moved a claim.
+	// ClaimMoved says that an event moved a claim; see its method Claim.
 	ClaimMoved struct {
 		Stamp
-		Claim    ClaimName
 		Event    claim.Event
 		From, To claim.State
+
+		owner    *owner // of both only what never changes is read
+		peer     *peer
+		sequence uint64
 	}
 	// GateMoved says that a gate moved. To PUBLISHING is the permission to send
 	// the addresses; Finish or FailSend must follow.
@@ -123,8 +126,12 @@ type (
 	}
 )
 
+// Claim returns the whole name of the claim that moved. It is put together here
+// because it is long, and moves are many.
+func (e *ClaimMoved) Claim() ClaimName { return nameOf(e.owner, e.peer, e.sequence) }
+
 func (e *ClaimMoved) String() string {
-	return fmt.Sprintf("claim %v: %v: %v -> %v", e.Claim, e.Event, e.From, e.To)
+	return fmt.Sprintf("claim %v: %v: %v -> %v", e.Claim(), e.Event, e.From, e.To)
 }
 func (e *GateMoved) String() string { return fmt.Sprintf("gate %v: %v -> %v", e.Piece, e.From, e.To) }
 func (e *PieceEnded) String() string {

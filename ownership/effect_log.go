@@ -35,10 +35,9 @@ func (l *effectLog) stamp(at time.Duration) Stamp {
 
 func (l *effectLog) add(e Effect) { l.pending = append(l.pending, e) }
 
-func (l *effectLog) claimMoved(at time.Duration, name ClaimName, e claim.Event, from, to claim.State) {
+func (l *effectLog) claimMoved(at time.Duration, o *owner, i int, e claim.Event, from, to claim.State) {
 	m := l.claims.one()
-	m.Stamp, m.Claim = l.stamp(at), name // in place: the most frequent effect, and a large one
-	m.Event, m.From, m.To = e, from, to
+	*m = ClaimMoved{l.stamp(at), e, from, to, o, o.peer(i), o.first + uint64(i)}
 	l.add(m)
 }
 
@@ -50,13 +49,13 @@ func (l *effectLog) gateMoved(at time.Duration, name PieceName, from, to gate.St
 
 func (l *effectLog) sessionEnded(at time.Duration, s *session) {
 	e := l.ended.one()
-	*e = SessionEnded{l.stamp(at), s.name, s.outcome(), s.cause(), s.origin()}
+	*e = SessionEnded{l.stamp(at), s.name(), s.outcome(), s.cause(), s.origin()}
 	l.add(e)
 }
 
 func (l *effectLog) pieceEnded(at time.Duration, o *owner, how outcome.State) {
 	e := l.answered.one()
-	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.pieceName(), Outcome: how}
+	*e = PieceEnded{Stamp: l.stamp(at), Piece: o.name(), Outcome: how}
 	if how != outcome.Succeeded {
 		e.Cause, e.Origin = o.session.cause(), o.session.origin()
 	}
@@ -71,13 +70,13 @@ func (l *effectLog) sessionSettled(at time.Duration, name SessionName) {
 
 func (l *effectLog) sessionClosed(at time.Duration, s *session) {
 	e := l.closed.one()
-	*e = SessionClosed{l.stamp(at), s.name, s.outcome(), s.cause(), s.origin()}
+	*e = SessionClosed{l.stamp(at), s.name(), s.outcome(), s.cause(), s.origin()}
 	l.add(e)
 }
 
 func (l *effectLog) pieceReleased(at time.Duration, o *owner) {
 	e := l.released.one()
-	*e = Released{l.stamp(at), o.pieceName(), o.region.id}
+	*e = Released{l.stamp(at), o.name(), o.region.id}
 	l.add(e)
 }
 

@@ -48,40 +48,30 @@ func (c *core) fence(e *evidence) error {
 	return nil
 }
 
-// eachClaim visits a peer's claims in the sessions that match, in the order of
-// admission.
-func (c *core) eachClaim(p *peer, match func(*session) bool, visit func(o *owner, i int)) {
-	for _, s := range p.sessions {
-		if s == nil || s.rules.Closed() || !match(s) {
-			continue
-		}
-		k, _ := s.memberOf(p.member())
-		for _, o := range s.pieces {
-			for i := range o.claims {
-				if int(o.claims[i].member) == k {
-					visit(o, i)
-				}
-			}
-		}
-	}
-}
-
 // endVisits forgets what a peer asked for in the sessions that match: a later
 // request or cancel is its next life's.
 func (p *peer) endVisits(match func(*session) bool) {
-	for _, s := range p.sessions {
-		if s == nil || s.rules.Closed() || !match(s) {
-			continue
+	end := func(s *session) {
+		if m := s.member(p); m != nil && match(s) {
+			m.rules.Fence(nil)
 		}
-		k, _ := s.memberOf(p.member())
-		s.members[k].rules.Fence(nil)
+	}
+	for _, s := range p.visits {
+		if s != nil && !s.rules.Closed() {
+			end(s)
+		}
+	}
+	for _, at := range p.cohorts {
+		for _, o := range at.cohort.owners {
+			end(o.session)
+		}
 	}
 }
 
 // endName counts a name that the fence is about to end.
 func (c *core) endName(o *owner, i int) {
-	if !o.fenced(i) {
-		o.member(i).unfenced--
+	if m := o.session.member(o.peer(i)); m != nil && !o.fenced(i) {
+		m.unfenced--
 	}
 }
 

@@ -4,72 +4,14 @@
 package ownership
 
 import (
-	"slices"
-
+	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/gate"
 	memberrules "github.com/kvxfer/kvxfer/gen/member"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 )
 
-// peer is one life of an accessor, with the sessions that name it. The own
-// scatter and gather are the peer named Local.
-type peer struct {
-	accessor    Accessor
-	incarnation Incarnation
-	gone        bool // reports and acknowledgements of it are stale
-	doubts      int  // claims IN_DOUBT
-	sessions    []*session
-	dead        int // of sessions: closed ones, and nil where one was
-	// How far a compaction of sessions has come: those before kept stay, from
-	// there to seen all are nil. Both are 0 while none runs.
-	kept, seen int
-}
-
-// idle reports whether no owned session names the peer.
-func (p *peer) idle() bool { return p.dead == len(p.sessions) }
-
-// sweepSteps is how many places a leaving session looks at: a compaction of n
-// places takes n/4 leavings.
-const sweepSteps = 4
-
-// maxIdleRoom is how long an empty list may be that is kept for later.
-const maxIdleRoom = 64
-
-// leave counts a session that was closed. The list is compacted when half of it
-// is dead, a few places at each leaving: no caller waits for a long list.
-func (p *peer) leave() {
-	p.dead++
-	if p.idle() {
-		if cap(p.sessions) > maxIdleRoom {
-			p.sessions = nil
-		}
-		clear(p.sessions)
-		p.sessions, p.dead, p.kept, p.seen = p.sessions[:0], 0, 0, 0
-		return
-	}
-	for n := 0; n < sweepSteps && (p.seen > 0 || 2*p.dead >= len(p.sessions)); n++ {
-		p.sweep()
-	}
-}
-
-// sweep looks at one place of the list.
-func (p *peer) sweep() {
-	s := p.sessions[p.seen]
-	p.sessions[p.seen] = nil
-	p.seen++
-	if s != nil && !s.rules.Closed() {
-		p.sessions[p.kept] = s
-		p.kept++
-	}
-	if p.seen == len(p.sessions) {
-		p.dead -= p.seen - p.kept
-		p.sessions, p.kept, p.seen = p.sessions[:p.kept], 0, 0
-	}
-}
-
-func (p *peer) local() bool { return p.accessor == Local }
-
-func (p *peer) member() Member { return Member{Accessor: p.accessor, Incarnation: p.incarnation} }
-
 // member is a peer's part in one session; what it is told is its system's to say.
+// Most sessions succeed and tell nobody anything: they have no list of members.
 type member struct {
 	peer       *peer
 	live       uint16 // claims PUBLISHED or IN_DOUBT
@@ -77,73 +19,150 @@ type member struct {
 	unfenced   uint16 // claims
 	rules      memberrules.System
 	quiet      bool // in this step it is to be told that the session is quiesced
+	visits     bool // it came before any piece named it
 }
 
-// maxMembers bounds the accessors of a session, and its pieces, so that claims
-// and members stay small.
-const maxMembers = 1<<16 - 1
+// maxPieces bounds the pieces of a session, so that its counts stay small.
+const maxPieces = 1<<16 - 1
 
-// knownPeer returns the record of that life, nil if no session names it.
-func (c *core) knownPeer(a Accessor, i Incarnation) *peer {
-	for _, p := range c.peers[a] {
-		if p.incarnation == i {
-			return p
+// listed reports whether the session has a list of its members.
+func (s *session) listed() bool { return s.seldom != nil && s.seldom.listed }
+
+// members returns the list, empty where there is none yet.
+func (s *session) members() []member {
+	if s.seldom == nil {
+		return nil
+	}
+	return s.seldom.members
+}
+
+// member returns a peer's part in the session, nil where it has none or there is no list.
+func (s *session) member(p *peer) *member {
+	members := s.members()
+	for k := range members {
+		if members[k].peer == p {
+			return &members[k]
 		}
 	}
 	return nil
 }
 
-// join makes a life of an accessor a member of a session and returns its index.
-func (c *core) join(s *session, a Accessor, i Incarnation) int {
-	for k := range s.members {
-		if p := s.members[k].peer; p.incarnation == i && p.accessor == a {
-			return k
+// list makes the list of the session's members, unless there is one: of those that
+// its pieces name, but the own scatter or gather, which is told nothing.
+func (c *core) list(s *session) {
+	if s.listed() {
+		return
+	}
+	s.more().listed = true
+	for _, o := range s.pieces() {
+		o.list()
+	}
+	if s.outcome() == outcome.Succeeded {
+		for k := range s.seldom.members {
+			s.seldom.members[k].hear(s)
 		}
-	}
-	p := c.knownPeer(a, i)
-	switch {
-	case p == nil:
-		p = &peer{accessor: a, incarnation: i}
-		c.peers[a] = append(c.peers[a], p)
-		c.known++
-	case p.idle():
-		c.lonely--
-	}
-	p.sessions = append(p.sessions, s)
-	rules, _ := memberrules.New(memberrules.Side(s.side))               // the side is one of the two
-	rules.Tell(s.stands(), s.clock.Settled(), false, false, false, nil) // it has nothing yet
-	s.members = append(s.members, member{peer: p, rules: rules})
-	return len(s.members) - 1
-}
-
-// leave forgets a closed session in all of its members' records.
-func (c *core) leave(s *session) {
-	for k := range s.members {
-		p := s.members[k].peer
-		if p.leave(); p.idle() {
-			c.lonely++
-		}
-	}
-	if c.lonely > maxLonely && 2*c.lonely > c.known {
-		c.forgetLonely()
 	}
 }
 
-// maxLonely is how many peers without a session are remembered whatever else is
-// known: most come back soon.
-const maxLonely = 64
+// list makes the accessors of a piece members of its session, which has a list.
+func (o *owner) list() {
+	for i, p := range o.accessors() {
+		m := o.session.join(p)
+		if o.state(i).Live() {
+			m.live++
+		}
+		if !o.fenced(i) {
+			m.unfenced++
+		}
+		if o.gate() == gate.Publishing {
+			m.publishing++
+		}
+	}
+}
 
-// forgetLonely drops the peers that no owned session names. Half of all are
-// when it runs, so that it costs each session a constant.
-func (c *core) forgetLonely() {
-	for a, list := range c.peers {
-		list = slices.DeleteFunc(list, (*peer).idle)
-		if len(list) == 0 {
-			delete(c.peers, a)
+// join makes a peer a member of a session that has a list.
+func (s *session) join(p *peer) *member {
+	if m := s.member(p); m != nil {
+		return m
+	}
+	rules, _ := memberrules.New(memberrules.Side(s.side)) // the side is one of the two
+	s.seldom.members = append(s.seldom.members, member{peer: p, rules: rules})
+	return &s.seldom.members[len(s.seldom.members)-1]
+}
+
+// hear says how the session stands to a member that comes after its end. It has
+// nothing yet, so that nothing follows.
+func (m *member) hear(s *session) {
+	m.rules.Tell(s.stands(), s.clock.Settled(), false, false, false, nil)
+}
+
+// visit makes a peer a member because it asked for something.
+func (c *core) visit(s *session, from Member) *member {
+	c.list(s)
+	p := c.peer(from.Accessor, from.Incarnation)
+	m := s.member(p)
+	if m == nil {
+		m = s.join(p)
+		m.hear(s)
+		m.visits = true
+		p.visits = append(p.visits, s)
+	}
+	return m
+}
+
+// count keeps the totals of a claim that moved: the peer's, and the member's in a session that has a list.
+func (o *owner) count(i int, from, to claim.State) {
+	p := o.peer(i)
+	if from == claim.InDoubt {
+		p.doubts--
+	}
+	if to == claim.InDoubt {
+		p.doubts++
+	}
+	if from.Live() == to.Live() {
+		return
+	}
+	if m := o.session.member(p); m != nil {
+		if to.Live() {
+			m.live++
 		} else {
-			c.peers[a] = list
+			m.live--
 		}
 	}
-	c.known -= c.lonely
-	c.lonely = 0
+}
+
+// countPublishing keeps the members' totals: one gate with them more or less.
+func (o *owner) countPublishing(d int) {
+	if !o.session.listed() {
+		return
+	}
+	for _, p := range o.accessors() {
+		o.session.member(p).publishing += uint16(d)
+	}
+}
+
+// leave forgets a closed session in the records of those that visited it.
+func (c *core) leave(s *session) {
+	members := s.members()
+	for k := range members {
+		if m := &members[k]; m.visits {
+			m.peer.leave()
+			c.forgetIdle(m.peer)
+		}
+	}
+}
+
+// memberOf returns the member of that life, nil where the session names only other
+// lives of the accessor, and whether it names the accessor at all.
+func (s *session) memberOf(m Member) (found *member, named bool) {
+	members := s.members()
+	for k := range members {
+		if p := members[k].peer; p.accessor == m.Accessor {
+			if p.incarnation == m.Incarnation {
+				return &members[k], true
+			}
+			named = true
+		}
+	}
+	return nil, named
 }

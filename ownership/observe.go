@@ -82,7 +82,7 @@ func (c *core) snapshot() Snapshot {
 
 func (c *core) sessionState(s *session) SessionState {
 	st := SessionState{
-		Name: s.name, Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
+		Name: s.name(), Side: s.side, Outcome: s.outcome(), Cause: s.cause(), Origin: s.origin(),
 		Physical: s.physical(c.fatal()), Complete: s.rules.Complete(), Settled: s.clock.Settled(),
 		Armed: s.clock.Armed(), Draining: s.clock.Draining(),
 	}
@@ -92,7 +92,7 @@ func (c *core) sessionState(s *session) SessionState {
 	if st.Draining {
 		st.DrainStart, st.Deadline = s.clock.Start(), s.clock.GraceEnds()
 	}
-	for _, o := range s.pieces {
+	for _, o := range s.pieces() {
 		st.Pieces = append(st.Pieces, c.pieceState(o))
 	}
 	return st
@@ -100,19 +100,19 @@ func (c *core) sessionState(s *session) SessionState {
 
 func (c *core) pieceState(o *owner) PieceState {
 	st := PieceState{
-		Name: o.pieceName(), Kind: o.kind, Region: o.region.id, Gate: o.gate(), Outcome: o.outcome(),
+		Name: o.name(), Kind: o.shape.kind, Region: o.region.id, Gate: o.gate(), Outcome: o.outcome(),
 		Invalid: o.invalid(), Drained: o.isSettled() && !c.fatal(), Selected: o.selected(),
 	}
 	if st.Outcome == outcome.Failed || st.Outcome == outcome.Cancelled {
 		st.Cause, st.Origin = o.session.cause(), o.session.origin()
 	}
-	if o.counted {
+	if o.shape.counted {
 		st.Count = o.receive.Need()
 	}
 	for i := range o.size() {
 		st.Claims = append(st.Claims, c.claimState(o, i))
 	}
-	if o.hasLocal {
+	if o.hasLocal() {
 		l := c.claimState(o, o.size())
 		st.Local = &l
 	}
@@ -120,9 +120,8 @@ func (c *core) pieceState(o *owner) PieceState {
 }
 
 func (c *core) claimState(o *owner, i int) ClaimState {
-	cl := &o.claims[i]
 	return ClaimState{
-		Name: o.claimName(c.cfg.Incarnation, i), State: o.state(i), Verdict: o.verdict(i), Counts: o.counts(i),
-		Fenced: o.fenced(i), Gone: o.member(i).peer.gone, Since: cl.since, By: cl.by, Operation: o.phase(i),
+		Name: o.claimName(i), State: o.state(i), Verdict: o.verdict(i), Counts: o.counts(i),
+		Fenced: o.fenced(i), Gone: o.peer(i).gone, Since: o.heard.since(i), By: o.heard.by(i), Operation: o.phase(i),
 	}
 }

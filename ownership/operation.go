@@ -30,7 +30,7 @@ func (c *core) local(e *evidence) error {
 		return fail(KindInvalid, e.claim.what(), "is not of the local accessor")
 	}
 	if s := c.owned(e.claim.Piece.Session); s != nil {
-		if o := s.piece(e.claim.Piece.Piece); o != nil && !o.hasLocal {
+		if o := s.piece(e.claim.Piece.Piece); o != nil && !o.hasLocal() {
 			return fail(KindInvalid, e.claim.what(), "the piece has no local claim")
 		}
 	}

@@ -4,7 +4,7 @@
 package ownership
 
 import (
-	"time"
+	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
@@ -17,31 +17,21 @@ import (
 
 // owner is one piece: its claims, gate and outcome (contract §4), which are the
 // state of a generated system. Beside it stand names, where the memory is, and
-// when something was last heard. Bare: core serialises.
+// when something was last heard. Bare: core serialises. There may be a million:
+// its size matters.
 type owner struct {
 	session *session
-	name    string
-	kind    string
+	shape   *shape
 	region  *region
 	first   uint64
-	claims  []claimed // the cohort's, then the local one
+	heard   heard // of the cohort's claims, then of the local one
 
 	receive *receive.System // one of the two decides
 	send    *sender
 
-	slot     int32 // in region.owners
-	counted  bool  // cohort is N of a candidate superset
-	hasLocal bool
-	touched  bool
-	settled  bool // as of the last flush
-}
-
-// claimed is what is kept of one claim for its readers. Its sequence is the
-// owner's first plus its index.
-type claimed struct {
-	since  time.Duration
-	member uint16      // index in session.members
-	by     claim.Event // that led to its state
+	place   int32 // in cohort.owners
+	touched bool
+	settled bool // as of the last flush
 }
 
 // receiver and sender are an owner in one piece of memory with its system.
@@ -86,34 +76,32 @@ func newOwner(side Side, spec *PieceSpec) (*owner, error) {
 }
 
 // size returns the number of accessors in the cohort.
-func (o *owner) size() int {
-	if o.hasLocal {
-		return len(o.claims) - 1
-	}
-	return len(o.claims)
-}
+func (o *owner) size() int { return o.shape.cohort.size() }
 
-func (o *owner) member(i int) *member { return &o.session.members[o.claims[i].member] }
+// total returns the number of claims, the local one included.
+func (o *owner) total() int { return len(o.shape.cohort.peers) }
 
-func (o *owner) pieceName() PieceName { return PieceName{o.session.name, o.name} }
+func (o *owner) hasLocal() bool { return o.shape.cohort.local }
+
+// peer returns who may touch the memory by claim i.
+func (o *owner) peer(i int) *peer { return o.shape.cohort.peers[i] }
+
+// accessors returns the peers of the cohort, without the own one.
+func (o *owner) accessors() []*peer { return o.shape.cohort.peers[:o.size()] }
+
+func (o *owner) name() PieceName { return PieceName{o.session.name(), o.shape.name} }
 
 // claimName returns the whole name of claim i.
-func (o *owner) claimName(own Incarnation, i int) ClaimName {
-	p := o.member(i).peer
-	return ClaimName{own, o.pieceName(), p.accessor, p.incarnation, o.first + uint64(i)}
+func (o *owner) claimName(i int) ClaimName { return nameOf(o, o.peer(i), o.first+uint64(i)) }
+
+// nameOf puts the whole name of a claim together.
+func nameOf(o *owner, p *peer, sequence uint64) ClaimName {
+	return ClaimName{p.self, o.name(), p.accessor, p.incarnation, sequence}
 }
 
 // find returns the index of the accessor's claim, -1 outside of the cohort.
 func (o *owner) find(a Accessor) int {
-	for i := range o.size() {
-		if o.member(i).peer.accessor == a {
-			return i
-		}
-	}
-	if a == Local && o.hasLocal {
-		return o.size()
-	}
-	return -1
+	return slices.IndexFunc(o.shape.cohort.peers, func(p *peer) bool { return p.accessor == a })
 }
 
 // What follows reads the system, whichever of the two it is.
@@ -201,7 +189,7 @@ func (o *owner) counts(i int) bool {
 		return o.receive.Counts(i)
 	}
 	st := o.state(i)
-	return st == claim.Drained || st == claim.FailedQuiesced && o.claims[i].by == claim.Settle
+	return st == claim.Drained || st == claim.FailedQuiesced && o.heard.by(i) == claim.Settle
 }
 
 // phase returns how far the own operation of claim i came, 0 where there is none.
@@ -213,4 +201,4 @@ func (o *owner) phase(i int) operation.Phase {
 }
 
 // selected reports whether N candidates of a counted cohort counted once: final.
-func (o *owner) selected() bool { return o.counted && o.receive.Selected() }
+func (o *owner) selected() bool { return o.shape.counted && o.receive.Selected() }

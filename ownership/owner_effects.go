@@ -15,27 +15,15 @@ import (
 // claimMoved notes that claim i moved and all that is counted by it.
 func (c *core) claimMoved(o *owner, i int, e claim.Event, from claim.State) {
 	to, _ := claim.Next(from, e)
-	cl, m := &o.claims[i], o.member(i)
-	m.count(from, -1)
-	m.count(to, +1)
-	cl.by, cl.since = e, c.now
+	o.count(i, from, to)
+	o.heard.set(i, c.now, e)
 	c.touch(o)
-	c.log.claimMoved(c.now, o.claimName(c.cfg.Incarnation, i), e, from, to)
+	c.log.claimMoved(c.now, o, i, e, from, to)
 	switch e {
 	case claim.Publish:
 		c.arm(o.session)
 	case claim.Doubt:
-		c.doubt(m.peer)
-	}
-}
-
-// count keeps the member's and the peer's totals: one claim more or less in s.
-func (m *member) count(s claim.State, d int) {
-	if s.Live() {
-		m.live += uint16(d)
-	}
-	if s == claim.InDoubt {
-		m.peer.doubts += d
+		c.doubt(o.peer(i))
 	}
 }
 
@@ -49,14 +37,7 @@ func (c *core) gateMoved(o *owner, e gate.Event, from gate.State) {
 		o.countPublishing(-1)
 	}
 	c.touch(o)
-	c.log.gateMoved(c.now, o.pieceName(), from, to)
-}
-
-// countPublishing keeps the members' totals: one gate with them more or less.
-func (o *owner) countPublishing(d int) {
-	for i := range o.size() {
-		o.member(i).publishing += uint16(d)
-	}
+	c.log.gateMoved(c.now, o.name(), from, to)
 }
 
 // pieceEnded: cause and origin are the session's, as a piece that fails fails it.
@@ -70,12 +51,13 @@ func (c *core) pieceEnded(o *owner, how outcome.State) {
 
 func (c *core) invalidated(o *owner) {
 	c.touch(o)
-	c.log.add(&PieceInvalid{c.log.stamp(c.now), o.pieceName()})
+	c.log.add(&PieceInvalid{c.log.stamp(c.now), o.name()})
 }
 
 // giveBack releases the memory: afterwards nothing of the owner can be found (I8).
 func (c *core) giveBack(o *owner) {
 	o.region.release(o)
+	c.leaveCohort(o)
 	c.counters.Released++
 	c.log.pieceReleased(c.now, o)
 }

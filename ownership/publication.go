@@ -60,13 +60,13 @@ func (c *core) allOrNone(owners []*owner, ask, do func(*owner) error) error {
 	if len(owners) > 1 {
 		for _, o := range owners {
 			if err := ask(o); err != nil {
-				return c.refusal(err, o.pieceName().what(), o.stands())
+				return c.refusal(err, o.name().what(), o.stands())
 			}
 		}
 	}
 	for _, o := range owners {
 		if err := do(o); err != nil {
-			return c.refusal(err, o.pieceName().what(), o.stands())
+			return c.refusal(err, o.name().what(), o.stands())
 		}
 	}
 	return nil

@@ -4,6 +4,8 @@
 package ownership
 
 import (
+	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -20,7 +22,8 @@ type region struct {
 	allocation   uint64
 	registration uint64
 	rules        regionrules.System
-	owners       []*owner
+	owner        *owner              // one of them
+	sharers      map[*owner]struct{} // the others
 }
 
 // mayHold asks whether an owner with that access could hold the region now.
@@ -34,34 +37,52 @@ func (g *region) mayHold(access Access) *Error {
 
 func (g *region) held(why string) *Error {
 	e := fail(KindRefused, "region "+g.id, why)
-	for _, o := range g.owners {
+	for _, o := range g.owners() {
 		e.Retained = o.retained(e.Retained)
-		if len(e.Retained) == 0 || e.Retained[len(e.Retained)-1].Piece != o.pieceName() {
-			e.Retained = append(e.Retained, Retained{Piece: o.pieceName(), Region: g.id, Why: "drained, but its session is not closed"})
+		if len(e.Retained) == 0 || e.Retained[len(e.Retained)-1].Piece != o.name() {
+			e.Retained = append(e.Retained, Retained{Piece: o.name(), Region: g.id, Why: "drained, but its session is not closed"})
 		}
 	}
 	return e
 }
 
+// owners returns who holds the region, in the order in which they came.
+func (g *region) owners() []*owner {
+	list := slices.Collect(maps.Keys(g.sharers))
+	if g.owner != nil {
+		list = append(list, g.owner)
+	}
+	slices.SortFunc(list, func(a, b *owner) int { return cmp.Compare(a.first, b.first) })
+	return list
+}
+
 func (g *region) hold(o *owner, access Access) {
-	o.region, o.slot = g, int32(len(g.owners))
-	g.owners = append(g.owners, o)
+	o.region = g
+	switch {
+	case g.owner == nil:
+		g.owner = o
+	case g.sharers == nil:
+		g.sharers = make(map[*owner]struct{})
+		fallthrough
+	default:
+		g.sharers[o] = struct{}{}
+	}
 	g.rules.Take(regionrules.Access(access), nil) // it was asked by mayHold
 }
 
 func (g *region) release(o *owner) {
-	last := len(g.owners) - 1
-	g.owners[o.slot] = g.owners[last]
-	g.owners[o.slot].slot = o.slot
-	g.owners[last] = nil
-	g.owners = g.owners[:last]
+	if g.owner == o {
+		g.owner = nil
+	} else {
+		delete(g.sharers, o)
+	}
 	g.rules.GiveBack(nil)
 }
 
 func (g *region) state() RegionState {
 	st := RegionState{ID: g.id, Len: g.len, Allocation: g.allocation, Registration: g.registration, Registered: g.rules.Registered()}
-	for _, o := range g.owners {
-		st.Owners = append(st.Owners, o.pieceName())
+	for _, o := range g.owners() {
+		st.Owners = append(st.Owners, o.name())
 	}
 	slices.SortFunc(st.Owners, func(a, b PieceName) int { return strings.Compare(a.String(), b.String()) })
 	return st

@@ -3,7 +3,11 @@
 
 package ownership
 
-import sessionrules "github.com/kvxfer/kvxfer/gen/session"
+import (
+	"slices"
+
+	sessionrules "github.com/kvxfer/kvxfer/gen/session"
+)
 
 // report is a RESULT of a peer.
 func (c *core) report(e *evidence) error {
@@ -24,7 +28,7 @@ func (c *core) report(e *evidence) error {
 	switch {
 	case i == outsider:
 		err = c.hearOutsider(o)
-	case o.member(i).peer.gone:
+	case o.peer(i).gone:
 		return fail(KindStale, e.claim.what(), "its accessor's incarnation is gone")
 	default:
 		err = c.hear(o, i, e.result)
@@ -58,23 +62,24 @@ func (c *core) ack(e *evidence) error {
 	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
 		return fail(KindStale, e.session.what(), e.from.String()+" is gone")
 	}
-	k, named := s.memberOf(e.from)
+	c.list(s)
+	m, named := s.memberOf(e.from)
 	place := sessionrules.PlaceMember
 	switch {
 	case !named:
 		place = sessionrules.PlaceOutsider
-	case k < 0:
+	case m == nil:
 		place = sessionrules.PlaceOtherLife
-	case s.members[k].unfenced == 0:
+	case m.unfenced == 0:
 		place = sessionrules.PlaceEnded
 	}
 	out, err := s.rules.Acknowledge(place, c.decided[:0])
 	for _, effect := range out {
 		switch effect.Kind {
 		case sessionrules.OfferAckedEffect:
-			c.acknowledge(s, k)
+			c.acknowledge(s, m.peer)
 		case sessionrules.LatchPiecesEffect:
-			for _, o := range s.pieces {
+			for _, o := range s.pieces() {
 				c.hearOutsider(o)
 			}
 		case sessionrules.IgnoredOneEffect:
@@ -87,27 +92,11 @@ func (c *core) ack(e *evidence) error {
 	return nil
 }
 
-// memberOf returns the member's index, -1 where the session names only other
-// lives of the accessor, and whether it names the accessor at all.
-func (s *session) memberOf(m Member) (k int, named bool) {
-	for k := range s.members {
-		if p := s.members[k].peer; p.accessor == m.Accessor {
-			if p.incarnation == m.Incarnation {
-				return k, true
-			}
-			named = true
-		}
-	}
-	return -1, named
-}
-
-// acknowledge offers acked to the member's claims that are not fenced.
-func (c *core) acknowledge(s *session, k int) {
-	for _, o := range s.pieces {
-		for i := range o.size() {
-			if int(o.claims[i].member) == k && !o.fenced(i) {
-				c.acknowledgeClaim(o, i)
-			}
+// acknowledge offers acked to a peer's claims that are not fenced.
+func (c *core) acknowledge(s *session, p *peer) {
+	for _, o := range s.pieces() {
+		if i := slices.Index(o.accessors(), p); i >= 0 && !o.fenced(i) {
+			c.acknowledgeClaim(o, i)
 		}
 	}
 }

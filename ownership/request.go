@@ -4,30 +4,46 @@
 package ownership
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/admission"
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
 // request is what is known of a request id: its admitted attempts with their
 // outcomes, and what was cancelled before it was admitted. It is kept until the
 // watermark of its creator passes it (contract §5, §7).
 type request struct {
-	attempts  []attempt  // ascending
-	single    [1]attempt // room for the first one
+	attempt       // the newest, where any was admitted
+	more    *past // nil for most
+}
+
+// past is what few requests have.
+type past struct {
+	earlier   []attempt  // ascending
 	tombstone *tombstone // nil: nothing was cancelled ahead
 }
 
 // attempt is one admitted attempt; session is nil once it is closed, and only
-// then outcome, cause and origin are those to read.
+// then outcome, cause, origin and reason are those to read.
 type attempt struct {
+	session *session
+	reason  *Cause // where that is its cause
 	number  uint32
 	side    Side
 	outcome outcome.State
-	origin  Origin
-	cause   Cause
-	session *session
+	cause   trigger.Cause
+	origin  trigger.Origin
+}
+
+// why returns the cause of a closed attempt's outcome.
+func (a *attempt) why() Cause {
+	if a.reason != nil {
+		return *a.reason
+	}
+	return causes[a.cause]
 }
 
 // tombstone cancels an attempt that was not admitted yet, and all later ones.
@@ -39,45 +55,82 @@ type tombstone struct {
 	life Incarnation
 }
 
-func (r *request) covers(attempt uint32) bool {
-	return r.tombstone != nil && attempt >= r.tombstone.from
+// tombstone returns what was cancelled ahead, nil if nothing was.
+func (r *request) tombstone() *tombstone {
+	if r == nil || r.more == nil {
+		return nil
+	}
+	return r.more.tombstone
 }
 
+func (r *request) covers(attempt uint32) bool {
+	t := r.tombstone()
+	return t != nil && attempt >= t.from
+}
+
+// further returns what few requests have, to be written.
+func (r *request) further() *past {
+	if r.more == nil {
+		r.more = &past{}
+	}
+	return r.more
+}
+
+// find returns the record of an admitted attempt, nil if it was not.
 func (r *request) find(number uint32) *attempt {
-	for i := len(r.attempts) - 1; i >= 0; i-- {
-		if r.attempts[i].number == number {
-			return &r.attempts[i]
+	switch {
+	case r == nil || number == 0:
+		return nil
+	case r.number == number:
+		return &r.attempt
+	case r.more != nil:
+		if i, found := r.more.place(number); found {
+			return &r.more.earlier[i]
 		}
 	}
 	return nil
 }
 
-// newest returns the newest admitted attempt, 0 if there is none.
-func (r *request) newest() uint32 {
-	if len(r.attempts) == 0 {
-		return 0
-	}
-	return r.attempts[len(r.attempts)-1].number
+func (h *past) place(number uint32) (int, bool) {
+	return slices.BinarySearchFunc(h.earlier, number, func(a attempt, n uint32) int { return cmp.Compare(a.number, n) })
 }
+
+// newest returns the newest admitted attempt, 0 if there is none.
+func (r *request) newest() uint32 { return r.number }
 
 // put records an admitted attempt, in place of a closed one of that number.
 func (r *request) put(a attempt) {
-	i, known := slices.BinarySearchFunc(r.attempts, a.number, func(x attempt, n uint32) int { return int(x.number) - int(n) })
-	if known {
-		r.attempts[i] = a
+	if known := r.find(a.number); known != nil {
+		*known = a
 		return
 	}
-	r.attempts = slices.Insert(r.attempts, i, a)
+	if a.number > r.number {
+		a, r.attempt = r.attempt, a
+	}
+	if a.number > 0 {
+		h := r.further()
+		i, _ := h.place(a.number)
+		h.earlier = slices.Insert(h.earlier, i, a)
+	}
+}
+
+// attempts visits the admitted attempts, the newest first.
+func (r *request) attempts(yield func(*attempt) bool) {
+	if r == nil || r.number == 0 || !yield(&r.attempt) || r.more == nil {
+		return
+	}
+	for i := len(r.more.earlier) - 1; i >= 0; i-- {
+		if !yield(&r.more.earlier[i]) {
+			return
+		}
+	}
 }
 
 // active returns an attempt that is ACTIVE, nil if there is none.
 func (r *request) active() *session {
-	if r == nil {
-		return nil
-	}
-	for i := range r.attempts {
-		if s := r.attempts[i].session; s != nil && s.outcome() == outcome.Active {
-			return s
+	for a := range r.attempts {
+		if a.session != nil && a.session.outcome() == outcome.Active {
+			return a.session
 		}
 	}
 	return nil
@@ -85,11 +138,17 @@ func (r *request) active() *session {
 
 // holds reports whether any attempt is still owned.
 func (r *request) holds() bool {
-	return slices.ContainsFunc(r.attempts, func(a attempt) bool { return a.session != nil })
+	for a := range r.attempts {
+		if a.session != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // endpoint is what is known of a creator of requests. It is never dropped.
 type endpoint struct {
+	name      string
 	watermark uint64 // ids below it are over for good
 	ids       minHeap
 	requests  map[uint64]*request // by number: a key of half the size, and a faster one, than an id
@@ -137,22 +196,20 @@ func (c *core) passed(r RequestID) bool {
 }
 
 // request returns the record of a request, a new one if there is none.
-func (c *core) request(id RequestID) *request {
-	if r := c.knownRequest(id); r != nil {
-		return r
+func (e *endpoint) request(number uint64) *request {
+	r := e.requests[number]
+	if r == nil {
+		r = &request{}
+		e.requests[number] = r
+		e.ids.push(number)
 	}
-	r := &request{}
-	r.attempts = r.single[:0]
-	e := c.endpoint(id.Endpoint)
-	e.requests[id.Number] = r
-	e.ids.push(id.Number)
 	return r
 }
 
 func (c *core) endpoint(name string) *endpoint {
 	e := c.endpoints[name]
 	if e == nil {
-		e = &endpoint{requests: make(map[uint64]*request)}
+		e = &endpoint{name: name, requests: make(map[uint64]*request)}
 		c.endpoints[name] = e
 	}
 	return e
@@ -190,12 +247,12 @@ func (c *core) setWatermark(name string, below uint64) error {
 // dropTombstone retires a tombstone, and its record where that is all it held.
 func (c *core) dropTombstone(id RequestID) {
 	r := c.knownRequest(id)
-	if r == nil || r.tombstone == nil {
+	if r.tombstone() == nil {
 		return
 	}
-	r.tombstone = nil
+	r.more.tombstone = nil
 	c.admits.DropTombstone(c.admitting[:0])
-	if len(r.attempts) == 0 {
+	if r.newest() == 0 {
 		c.forgetRequest(id)
 	}
 }
@@ -208,7 +265,7 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 	}
 	for _, n := range e.ids {
 		id := RequestID{string(a), n}
-		if r := c.knownRequest(id); r != nil && r.tombstone != nil && (life.IsZero() || r.tombstone.life.IsZero() || r.tombstone.life == life) {
+		if t := c.knownRequest(id).tombstone(); t != nil && (life.IsZero() || t.life.IsZero() || t.life == life) {
 			c.dropTombstone(id)
 		}
 	}

@@ -45,15 +45,15 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 	if err != nil {
 		return err
 	}
-	admits, members := c.admits, len(s.members)
+	admits := c.admits
 	known := make(map[string]bool, len(specs))
 	regions := make(map[*region]*regionrules.System, len(specs))
 	for i := range specs {
 		spec := &specs[i]
-		if spec.Name.Session != s.name {
+		if spec.Name.Session != s.name() {
 			return fail(KindInvalid, spec.Name.what(), "is of another session than "+specs[0].Name.String())
 		}
-		if err := c.mayTake(spec, s); err != nil {
+		if _, err := c.mayTake(spec, s); err != nil {
 			return err
 		}
 		g := c.regions[spec.Region]
@@ -73,7 +73,7 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 			return c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 		}
 		known[spec.Name.Piece] = true
-		if members += len(spec.Cohort) + 1; members > maxMembers {
+		if len(s.pieces())+i == maxPieces {
 			return fail(KindCapacity, spec.Name.what(), "its session is full")
 		}
 	}

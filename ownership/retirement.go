@@ -16,23 +16,29 @@ func (c *core) arm(s *session) { s.clock.Arm(c.now, nil) }
 // tellClock says how the session stands after a step; the clock decides whether a
 // drain has started.
 func (c *core) tellClock(s *session) {
-	if s.expired {
+	was := s.due()
+	if s.marks.has(markExpired) {
 		s.clock.Expire(c.now, s.rules.Settled(), nil) // the session has failed already
 	} else {
-		s.clock.Update(c.now, s.outcome().Terminal(), s.rules.Settled(), s.trigger, nil)
+		s.clock.Update(c.now, s.outcome().Terminal(), s.rules.Settled(), s.marks.has(markTrigger), nil)
 	}
-	s.trigger, s.expired = false, false
+	s.marks &^= markTrigger | markExpired
+	if runs := c.runs(s); runs != (s.place > 0) || runs && s.due() != was {
+		c.schedule(s)
+	}
 }
 
-// schedule keeps the deadline of the session's clock that runs, if one does: under
-// FATAL no grace runs, as nothing retires any more.
+// runs reports whether the session has a clock that runs: under FATAL no grace does,
+// as nothing retires any more.
+func (c *core) runs(s *session) bool {
+	return s.clock.Waits() || s.clock.Drains() && !c.fatal()
+}
+
+// schedule keeps the place of a session among the deadlines after its clock changed.
 func (c *core) schedule(s *session) {
-	switch {
-	case s.clock.Waits():
-		c.deadlines.set(s, s.clock.Expires())
-	case s.clock.Drains() && !c.fatal():
-		c.deadlines.set(s, s.clock.GraceEnds())
-	default:
+	if c.runs(s) {
+		c.deadlines.fix(s)
+	} else {
 		c.deadlines.clear(s)
 	}
 }
@@ -48,7 +54,7 @@ func (c *core) judge(at time.Duration) {
 		s := c.deadlines[0]
 		c.now = due
 		if s.clock.Waits() {
-			s.expired = true
+			s.marks |= markExpired
 			c.failNow(s, trigger.CauseTimeout, trigger.OriginTimeout, "")
 			c.flush()
 			continue
@@ -67,7 +73,7 @@ func (c *core) latchFatal(s *session, due, noticed time.Duration) {
 	if err != nil {
 		return
 	}
-	c.contained = &Containment{Session: s.name, Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
+	c.contained = &Containment{Session: s.name(), Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
 	c.containDue = askedFor(out, admission.ContainEffect)
 	c.log.add(&FatalLatched{c.log.stamp(due), *c.contained})
 	draining := make([]*session, 0, len(c.deadlines))

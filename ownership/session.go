@@ -4,8 +4,6 @@
 package ownership
 
 import (
-	"time"
-
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/retirement"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
@@ -16,31 +14,40 @@ import (
 // Its answer, completion and close are the state of a generated system. Bare:
 // core serialises. There may be a million: its size matters.
 type session struct {
-	name  SessionName
-	order uint64 // of admission
+	creator *endpoint
+	number  uint64 // of the request
+	order   uint64 // of admission
 
-	deadline time.Duration // while place > 0
-	clock    retirement.System
-	place    int32 // among the deadlines, plus one; 0: no clock runs
-	rules    sessionrules.System
-	side     Side
-
-	touched bool
-	ending  outcome.Event // how it has ended, until every piece has heard of it
-	trigger bool          // something in this step starts a drain (contract §6)
-	expired bool          // its request clock ran out in this step
-	quiet   bool          // a member of it is to be told in this step that it is quiesced
-
-	pieces  []*owner
-	single  [1]*owner // room for the first piece
+	clock   retirement.System
+	only    [1]*owner // its piece, where it has one
 	seldom  *seldom
-	members []member
+	attempt uint32
+	place   int32 // among the deadlines, plus one; 0: no clock runs
+	rules   sessionrules.System
+	side    Side
+	ending  outcome.Event // how it has ended, until every piece has heard of it
+	marks   marks
 }
+
+// marks are what the step that runs has to remember of a session.
+type marks uint8
+
+const (
+	markTouched marks = 1 << iota
+	markTrigger       // something starts a drain (contract §6)
+	markExpired       // its request clock ran out
+	markQuiet         // a member of it is to be told that it is quiesced
+)
+
+func (m marks) has(one marks) bool { return m&one != 0 }
 
 // seldom is what few sessions have; nil for the others.
 type seldom struct {
-	reason Cause             // why it failed, where that is its caller's word
-	byName map[string]*owner // only with many pieces
+	reason  Cause             // why it failed, where that is its caller's word
+	pieces  []*owner          // where there are several
+	byName  map[string]*owner // only with many pieces
+	members []member
+	listed  bool // members are all of them
 }
 
 // more returns what few sessions have, to be written.
@@ -54,15 +61,28 @@ func (s *session) more() *seldom {
 // manyPieces is from how many pieces on a map is worth its memory.
 const manyPieces = 16
 
-func (s *session) hasMany() bool { return s.seldom != nil && s.seldom.byName != nil }
+func (s *session) name() SessionName {
+	return SessionName{RequestID{s.creator.name, s.number}, s.attempt}
+}
+
+// pieces returns its owners in the order in which they came.
+func (s *session) pieces() []*owner {
+	switch {
+	case s.seldom != nil && s.seldom.pieces != nil:
+		return s.seldom.pieces
+	case s.only[0] == nil:
+		return nil
+	}
+	return s.only[:]
+}
 
 // piece returns the owner of that name, nil if there is none.
 func (s *session) piece(name string) *owner {
-	if s.hasMany() {
+	if s.seldom != nil && s.seldom.byName != nil {
 		return s.seldom.byName[name]
 	}
-	for _, o := range s.pieces {
-		if o.name == name {
+	for _, o := range s.pieces() {
+		if o.shape.name == name {
 			return o
 		}
 	}
@@ -70,19 +90,23 @@ func (s *session) piece(name string) *owner {
 }
 
 func (s *session) add(o *owner) {
-	if s.pieces == nil {
-		s.pieces = s.single[:0]
+	if s.only[0] == nil {
+		s.only[0] = o
+		return
 	}
-	s.pieces = append(s.pieces, o)
+	m := s.more()
+	if m.pieces == nil {
+		m.pieces = append(m.pieces, s.only[0])
+	}
+	m.pieces = append(m.pieces, o)
 	switch {
-	case s.hasMany():
-		s.seldom.byName[o.name] = o
-	case len(s.pieces) >= manyPieces:
-		byName := make(map[string]*owner, 2*manyPieces)
-		for _, o := range s.pieces {
-			byName[o.name] = o
+	case m.byName != nil:
+		m.byName[o.shape.name] = o
+	case len(m.pieces) >= manyPieces:
+		m.byName = make(map[string]*owner, 2*manyPieces)
+		for _, o := range m.pieces {
+			m.byName[o.shape.name] = o
 		}
-		s.more().byName = byName
 	}
 }
 
@@ -96,6 +120,16 @@ func (s *session) cause() Cause {
 	return causes[s.rules.Cause()]
 }
 
+// answer returns what is kept of the session once it is closed.
+func (s *session) answer() attempt {
+	a := attempt{number: s.attempt, side: s.side, outcome: s.outcome(), cause: s.rules.Cause(), origin: s.rules.Origin()}
+	if a.cause == trigger.CauseReason {
+		reason := s.cause()
+		a.reason = &reason
+	}
+	return a
+}
+
 func (s *session) origin() Origin { return origins[s.rules.Origin()] }
 
 // takesNothing reports whether it is terminal or complete: it takes no piece and
@@ -105,7 +139,7 @@ func (s *session) takesNothing() bool { return s.outcome() != outcome.Active || 
 // physical answers whether the session's memory may be reused (contract §7).
 func (s *session) physical(fatal bool) Physical {
 	all := true
-	for _, o := range s.pieces {
+	for _, o := range s.pieces() {
 		if o.inDoubt() {
 			return PhysicalInDoubt
 		}

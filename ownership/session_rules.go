@@ -53,7 +53,7 @@ func (d deciding) done(out []sessionrules.Effect, err error) error {
 	for k := range out {
 		switch e := &out[k]; e.Kind {
 		case sessionrules.TriggerDrainEffect:
-			s.trigger = true
+			s.marks |= markTrigger
 			c.touchSession(s)
 		case sessionrules.EndPiecesEffect:
 			s.ending = e.By
@@ -78,7 +78,7 @@ func (c *core) spread(s *session) {
 		return
 	}
 	s.ending = 0
-	for _, o := range s.pieces {
+	for _, o := range s.pieces() {
 		c.endOwner(o, how)
 	}
 	c.log.sessionEnded(c.now, s)

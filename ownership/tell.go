@@ -12,8 +12,8 @@ import (
 
 // result queues the RESULT that a sender's claim gives as it moved (contract §8).
 func (c *core) result(o *owner, i int, says Evidence) {
-	p := o.member(i).peer
-	name := ClaimName{p.incarnation, o.pieceName(), c.cfg.Name, c.cfg.Incarnation, o.send.remote[i]}
+	p := o.peer(i)
+	name := ClaimName{p.incarnation, o.name(), c.cfg.Name, c.cfg.Incarnation, o.send.remote[i]}
 	c.queue(p.member(), Send, &Result{name, says})
 }
 
@@ -23,19 +23,21 @@ func (c *core) tell(s *session) {
 	if s.outcome() == outcome.Active {
 		return // nobody is told anything
 	}
+	if s.outcome() != outcome.Succeeded {
+		c.list(s)
+	}
 	stands, settled := s.stands(), s.clock.Settled()
-	for k := range s.members {
-		m := &s.members[k]
-		if m.peer.local() {
-			continue
-		}
+	members := s.members()
+	for k := range members {
+		m := &members[k]
 		out, _ := m.rules.Tell(stands, settled, m.live > 0, m.live > 0 && s.busyWith(m), m.unfenced > 0, c.telling[:0])
 		for _, e := range out {
 			switch e.Kind {
 			case memberrules.CancelSessionEffect:
-				c.queue(m.peer.member(), s.side, &CancelSession{s.name, s.side})
+				c.queue(m.peer.member(), s.side, &CancelSession{s.name(), s.side})
 			case memberrules.SessionQuiescedEffect:
-				m.quiet, s.quiet = true, true
+				m.quiet = true
+				s.marks |= markQuiet
 			case memberrules.TakeBackEffect:
 				c.takeBack(s, m)
 			}
@@ -56,14 +58,15 @@ func (s *session) stands() memberrules.Standing {
 
 // tellQuiet queues the SESSION_QUIESCED that tell found.
 func (c *core) tellQuiet(s *session) {
-	if !s.quiet {
+	if !s.marks.has(markQuiet) {
 		return
 	}
-	s.quiet = false
-	for k := range s.members {
-		if m := &s.members[k]; m.quiet {
+	s.marks &^= markQuiet
+	members := s.members()
+	for k := range members {
+		if m := &members[k]; m.quiet {
 			m.quiet = false
-			c.sendQuiesced(s.name, m.peer.member())
+			c.sendQuiesced(s.name(), m.peer.member())
 		}
 	}
 }
@@ -71,8 +74,9 @@ func (c *core) tellQuiet(s *session) {
 // busyWith reports whether a gate with the member's accessor is PUBLISHING, or whether
 // it was told under the name of another life.
 func (s *session) busyWith(m *member) bool {
-	for k := range s.members {
-		other := &s.members[k]
+	members := s.members()
+	for k := range members {
+		other := &members[k]
 		if other.peer.accessor == m.peer.accessor && (other.publishing > 0 || other != m && other.rules.Told()) {
 			return true
 		}
@@ -89,7 +93,7 @@ func (c *core) sendQuiesced(name SessionName, to Member) {
 
 // takeBack takes a SESSION_QUIESCED back that has not left.
 func (c *core) takeBack(s *session, m *member) {
-	if n := c.outbox.quiesced[quiescedKey{s.name, m.peer.accessor, m.peer.incarnation}]; n != nil {
+	if n := c.outbox.quiesced[quiescedKey{s.name(), m.peer.accessor, m.peer.incarnation}]; n != nil {
 		c.unqueue(n)
 	}
 }
@@ -100,8 +104,8 @@ func (c *core) left(n *node) {
 		return
 	}
 	if s := c.owned(n.out.Message.Session()); s != nil {
-		if k, _ := s.memberOf(n.out.To); k >= 0 {
-			s.members[k].rules.Left(nil)
+		if m, _ := s.memberOf(n.out.To); m != nil {
+			m.rules.Left(nil)
 		}
 	}
 }
@@ -169,10 +173,7 @@ func (c *core) requested(name SessionName, from Member) error {
 	}
 	from.Sequence = 0
 	r := c.knownRequest(name.Request)
-	var a *attempt
-	if r != nil {
-		a = r.find(name.Attempt)
-	}
+	a := r.find(name.Attempt)
 	switch {
 	case a != nil && a.side != Send:
 		return fail(KindInvalid, what, "is of the receive side")
@@ -197,6 +198,6 @@ func (c *core) requestedUnowned(name SessionName, from Member, a *attempt) error
 }
 
 func (c *core) requestedOwned(s *session, from Member) {
-	s.members[c.join(s, from.Accessor, from.Incarnation)].rules.Request(nil)
+	c.visit(s, from).rules.Request(nil)
 	c.touchSession(s)
 }

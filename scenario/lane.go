@@ -74,7 +74,7 @@ type laneBuilder struct{ lanes map[string]*Lane }
 func (b *laneBuilder) take(step int, e ownership.Effect) {
 	switch e := e.(type) {
 	case *ownership.ClaimMoved:
-		b.move(step, pieceText(e.Claim.Piece)+" "+string(e.Claim.Accessor), e.To.String())
+		b.move(step, pieceText(e.Claim().Piece)+" "+string(e.Claim().Accessor), e.To.String())
 	case *ownership.GateMoved:
 		b.move(step, pieceText(e.Piece)+" gate", e.To.String())
 	case *ownership.SessionEnded:

@@ -35,7 +35,7 @@ func (m *memory) take(after ownership.Snapshot, effects ownership.Effects) {
 		case *ownership.GateMoved:
 			m.change(e.Piece, func(p *ownership.PieceState) { p.Gate = e.To })
 		case *ownership.ClaimMoved:
-			m.change(e.Claim.Piece, func(p *ownership.PieceState) { move(p, e) })
+			m.change(e.Claim().Piece, func(p *ownership.PieceState) { move(p, e) })
 		case *ownership.Released:
 			m.released[e.Piece.Session]++
 		case *ownership.SessionClosed:
@@ -66,11 +66,11 @@ func (m *memory) change(name ownership.PieceName, fn func(*ownership.PieceState)
 }
 
 func move(p *ownership.PieceState, e *ownership.ClaimMoved) {
-	if p.Local != nil && p.Local.Name == e.Claim {
+	if p.Local != nil && p.Local.Name == e.Claim() {
 		p.Local.State = e.To
 	}
 	for i := range p.Claims {
-		if p.Claims[i].Name == e.Claim {
+		if p.Claims[i].Name == e.Claim() {
 			p.Claims[i].State = e.To
 		}
 	}

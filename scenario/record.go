@@ -88,7 +88,7 @@ func (r *runner) seen(effects ownership.Effects) []seen {
 	for _, e := range effects {
 		switch e := e.(type) {
 		case *ownership.ClaimMoved:
-			add(r.subjectPiece(e.Claim.Piece))
+			add(r.subjectPiece(e.Claim().Piece))
 		case *ownership.GateMoved:
 			add(r.subjectPiece(e.Piece))
 		case *ownership.PieceEnded:

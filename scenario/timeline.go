@@ -17,7 +17,7 @@ import (
 func Tell(e ownership.Effect) string {
 	switch e := e.(type) {
 	case *ownership.ClaimMoved:
-		return fmt.Sprintf("%s %s: %v → %v", pieceText(e.Claim.Piece), e.Claim.Accessor, e.From, e.To)
+		return fmt.Sprintf("%s %s: %v → %v", pieceText(e.Claim().Piece), e.Claim().Accessor, e.From, e.To)
 	case *ownership.GateMoved:
 		return fmt.Sprintf("%s: gate %v → %v", pieceText(e.Piece), e.From, e.To)
 	case *ownership.PieceEnded:

@@ -267,7 +267,7 @@ func (e *Endpoint) event(s *Session, effect ownership.Effect) Event {
 func (e *Endpoint) owned(effect ownership.Effect) *Session {
 	switch f := effect.(type) {
 	case *ownership.ClaimMoved:
-		return e.session(f.Claim.Piece.Session)
+		return e.session(f.Claim().Piece.Session)
 	case *ownership.GateMoved:
 		return e.session(f.Piece.Session)
 	case *ownership.PieceEnded:

@@ -55,7 +55,7 @@ func described(ev Event) (level slog.Level, message string, attrs func() []slog.
 		return slog.LevelDebug, ev.Note, func() []slog.Attr { return sessionAttr(ev.Session) }
 	case *ownership.ClaimMoved:
 		return claimLevel(f.To), "claim moved", func() []slog.Attr {
-			return append(pieceAttr(f.Claim.Piece), slog.String("accessor", string(f.Claim.Accessor)),
+			return append(pieceAttr(f.Claim().Piece), slog.String("accessor", string(f.Claim().Accessor)),
 				slog.String("event", f.Event.String()), slog.String("from", f.From.String()), slog.String("to", f.To.String()))
 		}
 	case *ownership.GateMoved:

@@ -35,7 +35,7 @@ func observed(side string, ev transfer.Event) Event {
 func describe(e *Event, effect ownership.Effect) {
 	switch f := effect.(type) {
 	case *ownership.ClaimMoved:
-		e.What, e.Event = "claim of "+string(f.Claim.Accessor), f.Event.String()
+		e.What, e.Event = "claim of "+string(f.Claim().Accessor), f.Event.String()
 		e.From, e.To = f.From.String(), f.To.String()
 	case *ownership.GateMoved:
 		e.What, e.From, e.To = "gate", f.From.String(), f.To.String()
