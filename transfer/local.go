@@ -126,7 +126,7 @@ func (s *Session) scatterMoved(effect ownership.Effect) {
 	if len(s.scatters) > 0 {
 		switch f := effect.(type) {
 		case *ownership.ClaimMoved:
-			list = append(list, s.scatters[f.Claim.Piece.Piece])
+			list = append(list, s.scatters[f.Claim().Piece.Piece])
 		case *ownership.GateMoved:
 			list = append(list, s.scatters[f.Piece.Piece])
 		case *ownership.SessionEnded, *ownership.SessionClosed:
