@@ -17,6 +17,7 @@
 //	transfer           the public door: an endpoint, its poll loop and its watchdog
 //	transfer/wire      the messages between two endpoints
 //	backend            the seam to what moves bytes
+//	fence              which evidence proves that memory can no longer be reached
 //	memory             page-aligned arenas outside of the Go heap
 //
 // Adapters, each one a choice:

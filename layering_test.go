@@ -39,9 +39,10 @@ var layers = map[string]layer{
 	"ownership/explain": {ours: []string{"ownership", "gen/*"}},
 	"ownership/blocks":  {},
 	"backend":           {},
+	"fence":             {ours: []string{"backend", "gen/*"}},
 	"memory":            {},
 	"transfer/wire":     {},
-	"transfer":          {ours: []string{"ownership", "ownership/explain", "ownership/blocks", "transfer/wire", "backend", "memory", "gen/*"}},
+	"transfer":          {ours: []string{"ownership", "ownership/explain", "ownership/blocks", "transfer/wire", "backend", "fence", "memory", "gen/*"}},
 
 	// The property suite: the model knows nothing of what it judges.
 	"proptest":       {},
