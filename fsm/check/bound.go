@@ -36,22 +36,19 @@ func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes
 func (e *engine) bytes() int {
 	n := 0
 	for _, c := range e.classes {
-		n += 4*cap(c.words) + 4*len(c.dense) + 48*len(c.far)
+		n += 12*cap(c.words) + 4*len(c.dense) + 48*len(c.far)
 	}
 	for c := range e.compOf {
-		n += 8*cap(e.allow[c]) + 4*cap(e.plan[c]) + 8*cap(e.flips[c]) + 8*cap(e.react[c])
+		n += 8 * cap(e.react[c])
 	}
-	return n
+	return n + 8*cap(e.allow) + 8*cap(e.plan)
 }
 
 // forget drops the decision trees: they are a memory only.
 func (x *explorer) forget() {
 	x.t = newTrie()
 	clear(x.roots)
-	for c := range x.plan {
-		clear(x.plan[c])
-		clear(x.flips[c])
-	}
+	clear(x.plan)
 	x.settle = 0
 	for _, p := range x.m.props {
 		p.root = 0

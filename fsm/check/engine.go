@@ -6,6 +6,7 @@ package check
 // class is the set of words that the components of one class have been seen with.
 type class struct {
 	words []uint32          // by number
+	rows  []int             // by number: the first of its rows, one a component; see engine
 	dense []uint32          // number+1 by word, for small words
 	far   map[uint32]uint32 // the same for large ones
 	width uint              // bits of a number in a state's code
@@ -51,11 +52,16 @@ type engine struct {
 	compOf  []*class // by component
 	shift   [maxComps]uint
 	maskW   [maxComps]uint64
-	width   uint // of a code
-	// allow holds for each component and number the instances that the word does
-	// not rule out, stride words each.
-	allow  [maxComps][]uint64
+	wide    [maxComps]uint // bits of each number
+	width   uint           // of a code
+	// A component with a number has a row. allow holds for each row the instances that
+	// the word does not rule out, stride words each; plan what each instance does, if
+	// this word decides it, see plan.go.
+	rows   int
+	allow  []uint64
 	stride int
+	plan   []uint64
+	local  *localMoves // nil: nobody asks
 	// react holds the same for reactions, as one word: bit 63 stands for all beyond.
 	react [maxComps][]uint64
 	part  *partial
@@ -63,17 +69,17 @@ type engine struct {
 	sym       bool
 	symmetric []symmetricSet
 	symOf     [maxComps]symmetricSet
-	equal     [][]uint64 // by class and replica: instances to leave out beside an equal neighbour
+	twins     []twin
 
 	code  uint64
 	w     [2 * maxComps]uint32 // the words of the state, and of the state after the step
 	idx   [maxComps]uint32
 	mid   [2 * maxComps]uint32
 	moved []move
-	full  bool               // a code would need more than 63 bits
-	home  []int              // of each instance: the component whose word decides it, or -1
-	plan  [maxComps][]uint32 // by number and instance: what it does; see plan.go
-	flips [maxComps][]uint64 // the same where it writes the word that decides it: how the code changes
+	full  bool              // a code would need more than 63 bits
+	home  []uint8           // of each instance: the component whose word decides it, or nowhere
+	nth   [maxComps]int     // place of a component among those of its class
+	row   [2 * maxComps]int // of the loaded state; that of nowhere is one in which nothing is known
 
 	recode func(from, to *layoutOf) // called when codes change
 	grown  func()                   // called when a word was given a number
@@ -99,12 +105,14 @@ func newEngine(m *model, sym bool) *engine {
 			e.symOf[i] = e.symmetric[len(e.symmetric)-1]
 		}
 		cl := e.classes[c.class]
+		e.nth[i] = len(cl.comps)
 		cl.comps = append(cl.comps, i)
 		e.compOf = append(e.compOf, cl)
 	}
 	for i := range m.instances {
 		e.home = append(e.home, e.homeOf(i))
 	}
+	e.newRow(make([]uint64, e.stride))
 	e.layout()
 	e.neighbours()
 	return e
@@ -120,7 +128,7 @@ type layoutOf struct {
 func (e *engine) layout() {
 	at := uint(0)
 	for i := len(e.compOf) - 1; i >= 0; i-- {
-		e.shift[i], e.maskW[i] = at, 1<<e.compOf[i].width-1
+		e.shift[i], e.maskW[i], e.wide[i] = at, 1<<e.compOf[i].width-1, e.compOf[i].width
 		at += e.compOf[i].width
 	}
 	e.width = at
@@ -138,6 +146,13 @@ func (from *layoutOf) move(code uint64, to *layoutOf) uint64 {
 	return out
 }
 
+// newRow adds a row, whose word does not rule out these instances.
+func (e *engine) newRow(allow []uint64) {
+	e.allow = append(e.allow, allow...)
+	e.plan = append(e.plan, make([]uint64, len(e.m.instances))...)
+	e.rows++
+}
+
 // number returns the number of a word, giving it one if it is new.
 func (e *engine) number(comp int, word uint32) uint32 {
 	c := e.compOf[comp]
@@ -145,7 +160,7 @@ func (e *engine) number(comp int, word uint32) uint32 {
 		return n - 1
 	}
 	n := uint32(len(c.words))
-	c.words = append(c.words, word)
+	c.words, c.rows = append(c.words, word), append(c.rows, e.rows)
 	if c.dense != nil {
 		c.dense[word] = n + 1
 	} else {
@@ -179,9 +194,7 @@ func (e *engine) prepare(comp int, word uint32) {
 			mask[i>>6] |= 1 << (i & 63)
 		}
 	}
-	e.allow[comp] = append(e.allow[comp], mask...)
-	e.plan[comp] = append(e.plan[comp], make([]uint32, len(e.m.instances))...)
-	e.flips[comp] = append(e.flips[comp], make([]uint64, len(e.m.instances))...)
+	e.newRow(mask)
 	var react uint64
 	for i, r := range e.m.reactions {
 		if v, ok := eval3(r.when, e.part); !ok || v != 0 {
@@ -246,8 +259,7 @@ func (e *engine) load(code uint64) {
 	e.code = code
 	for i, c := range e.compOf {
 		n := uint32(code >> (e.shift[i] & 63) & e.maskW[i])
-		e.idx[i] = n
-		e.w[i] = c.words[n]
+		e.idx[i], e.w[i], e.row[i] = n, c.words[n], c.rows[n]+e.nth[i]
 	}
 }
 

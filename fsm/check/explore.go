@@ -32,7 +32,6 @@ type explorer struct {
 	hits    map[*load.Property]*hit
 	badHit  *hit   // a range left, or reactions without end
 	stuck   []*hit // by goal: a state before the goal where nothing fair is left
-	local   *localMoves
 	stopped string
 	peak    int
 	last    time.Time
@@ -127,82 +126,57 @@ func (x *explorer) hitAt(state, inst int) *hit {
 
 // expand offers every action to the loaded state, number head of the queue.
 func (x *explorer) expand(head int) {
-	x.candidates(x.mask)
-	fair := len(x.m.goals) == 0
-	instances := len(x.m.instances)
-	bitmap := !x.sym && x.seen.bits != nil
+	e := x.engine
+	e.candidates(x.mask)
+	fair := len(e.m.goals) == 0
 	for k, m := range x.mask {
+		did := uint64(0) // what changes the state
 		for ; m != 0; m &= m - 1 {
 			i := k<<6 | bits.TrailingZeros64(m)
-			if h := x.home[i]; h >= 0 && !x.o.print {
-				at := int(x.idx[h])*instances + i
-				if f := x.flips[h][at]; f != 0 && x.inside == nil {
-					x.edges++
-					if bitmap {
-						x.visit(h&(maxComps-1), x.code^f)
-					} else {
-						x.note(x.reorder(x.code^f, h))
-					}
-					if !fair {
-						fair = x.fair(i)
-					}
-					continue
+			comp := e.home[i]
+			entry := e.row[comp&(2*maxComps-1)]*len(e.home) + i
+			flip := e.plan[entry]
+			if flip-1 >= planned-1 { // more than bits
+				if flip == unknown || flip == never {
+					comp, flip = x.offer(head, i)
+				} else {
+					comp, flip = e.follow(entry, comp)
 				}
-				if p := x.plan[h][at]; p-1 < never-1 {
-					l := x.t.leaves[p-1]
-					if x.planned(l) && !fair {
-						fair = x.fair(i)
-					}
-					if l.comp == h && l.next[x.idx[h]] != stays {
-						x.flips[h][at] = l.next[x.idx[h]]
-					}
+				if flip == stays {
 					continue
 				}
 			}
-			l := x.leafOf(i)
-			if l.kind != enabled {
-				continue
+			did |= m & -m
+			if flip != arrived {
+				x.visit(int(comp), e.code^flip)
 			}
-			if x.edge(head, i, l) && !fair {
-				fair = x.fair(i)
-			}
-			x.tryPlan(i, l)
 		}
+		x.edges += bits.OnesCount64(did)
+		fair = fair || x.serves(k, did)
 	}
 	if !fair {
 		x.unfair(head)
 	}
 }
 
-// planned follows an action that one word has decided; nothing is left to judge.
-func (x *explorer) planned(l *leaf) bool {
-	c := l.comp & (maxComps - 1)
-	n := int(x.idx[c])
-	var flip uint64
-	if n < len(l.next) {
-		flip = l.next[n]
-	}
-	if flip == 0 {
-		flip = x.flip(l)
-		if x.local != nil && flip != stays {
-			x.local.note(x.m.comps[c].class, x.idx[c], x.idx[c]^uint32(flip>>(x.shift[c]&63)))
-		}
-	}
-	if flip == stays {
-		return false
-	}
-	x.edges++
-	code := x.code ^ flip
+// arrived is the answer of offer where the state after the action is in the queue.
+const arrived = unknown
+
+// offer runs an action that is not planned; flip is stays if the state stays.
+func (x *explorer) offer(head, i int) (comp uint8, flip uint64) {
+	l := x.leafOf(i)
 	switch {
-	case x.inside != nil:
-		x.arrive(code)
-		return true
-	case x.sym || x.seen.bits == nil:
-		x.note(x.reorder(code, c))
-		return true
+	case l.kind != enabled:
+		return 0, stays
+	case l.simple && x.names == nil:
+		x.tryPlan(i, l)
+		flip = x.change(l)
+		x.alive[i] = x.alive[i] || flip != stays
+		return l.comp, flip
+	case x.edge(head, i, l):
+		return 0, arrived
 	}
-	x.visit(c, code)
-	return true
+	return 0, stays
 }
 
 // note puts a state into the queue, unless it was seen.
@@ -212,16 +186,20 @@ func (x *explorer) note(code uint64) {
 	}
 }
 
-// visit puts a state that differs in one component into the queue, unless the bitmap
-// has it. A word that was just numbered may have ended the bitmap.
+// visit puts a state that differs in component c into the queue, unless it was seen.
 func (x *explorer) visit(c int, code uint64) {
-	if x.seen.bits == nil {
+	switch {
+	case x.inside != nil:
 		x.arrive(code)
-		return
-	}
-	moved := uint64(code>>(x.shift[c]&63)&x.maskW[c]) - uint64(x.idx[c])
-	if x.seen.mark(x.here + moved*x.seen.weight[c]) {
-		x.q.push(code)
+	case x.sym:
+		x.note(x.reorder(code, c))
+	case x.seen.bits == nil:
+		x.note(code)
+	default:
+		moved := code>>(x.shift[c&(maxComps-1)]&63)&x.maskW[c&(maxComps-1)] - uint64(x.idx[c&(maxComps-1)])
+		if x.seen.mark(x.here + moved*x.seen.weight[c&(maxComps-1)]) {
+			x.q.push(code)
+		}
 	}
 }
 
@@ -253,7 +231,6 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 	if code == x.code {
 		return false
 	}
-	x.edges++
 	x.alive[i] = true
 	x.widest = max(x.widest, len(x.moved))
 	if x.o.print {
@@ -293,11 +270,14 @@ func (x *explorer) judge(head, i int, l, settled *leaf) {
 	}
 }
 
-// fair reports whether instance i, which is enabled, serves an assumption of fairness.
-func (x *explorer) fair(i int) bool {
-	for _, g := range x.m.instances[i].groups {
-		if x.holds(&g.root, g.while) {
-			return true
+// serves reports whether one of these instances, which are enabled, serves an
+// assumption of fairness. The set is word k of one of all instances.
+func (x *explorer) serves(k int, set uint64) bool {
+	for ; set != 0; set &= set - 1 {
+		for _, g := range x.m.instances[k<<6|bits.TrailingZeros64(set)].groups {
+			if x.holds(&g.root, g.while) {
+				return true
+			}
 		}
 	}
 	return false

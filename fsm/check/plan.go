@@ -6,37 +6,42 @@ package check
 // Most instances are decided by one word: beyond what their guard made certain they
 // read one component, and they write one. For these the leaf is found by the number
 // of the word that is read, and the change of the code by the number of the word
-// that is written: two loads instead of a walk.
+// that is written: two loads instead of a walk, and one where both are the same.
 
-// Entries of plan, and of next in a leaf; other values are a leaf's number plus one,
-// and bits of a code to flip.
+// Entries of plan. Others are bits of a code to flip, or, with planned, a leaf's number.
 const (
-	unplanned = 0
-	never     = ^uint32(0) // this word does not decide it
-	stays     = ^uint64(0) // the word that is written stays as it is
+	unknown = uint64(0)
+	planned = uint64(1) << 63
+	never   = ^uint64(0) // this word does not decide it
 )
 
+// stays says in a leaf's next that the word that is written stays as it is.
+const stays = ^uint64(0)
+
+// nowhere is the home of an instance that has none yet.
+const nowhere = maxComps
+
 // homeOf gives the component that may decide an instance: that of its replica.
-func (e *engine) homeOf(i int) int {
+func (e *engine) homeOf(i int) uint8 {
 	in := e.m.instances[i]
 	if in.skipSet >= 0 {
-		return e.classes[in.skipSet].comps[in.skipRep]
+		return uint8(e.classes[in.skipSet].comps[in.skipRep])
 	}
-	return -1
+	return nowhere
 }
 
 // tryPlan finds out whether the word of its home alone decides instance i, which
 // has just given l in the loaded state.
 func (e *engine) tryPlan(i int, l *leaf) {
-	if e.home[i] < 0 {
+	if e.home[i] == nowhere {
 		if len(l.writes) == 0 {
 			return
 		}
-		e.home[i] = int(l.writes[0].comp)
+		e.home[i] = l.writes[0].comp
 	}
-	in, home := e.m.instances[i], e.home[i]
-	entry := &e.plan[home][int(e.idx[home])*len(e.m.instances)+i]
-	if *entry != unplanned {
+	in, home := e.m.instances[i], int(e.home[i])
+	entry := &e.plan[e.row[home]*len(e.m.instances)+i]
+	if *entry != unknown {
 		return
 	}
 	*entry = never
@@ -47,34 +52,54 @@ func (e *engine) tryPlan(i int, l *leaf) {
 	e.r.start(&e.w, false)
 	alone := e.perform(in)
 	e.r.limit = -1
-	if e.r.foreign || alone.bad || !alone.quiet || len(alone.broken) > 0 || len(alone.writes) != 1 || alone.kind != enabled {
+	if e.r.foreign {
 		return
 	}
-	end := e.t.leaf(alone)
-	e.t.leaves[end&^leafBit].comp = int(alone.writes[0].comp)
-	*entry = end&^leafBit + 1
+	if end := e.t.leaf(alone) &^ leafBit; e.t.leaves[end].simple {
+		*entry = planned | uint64(end)
+	}
 }
 
-// flip gives the change of the code that a planned leaf makes in the loaded state:
-// bits to flip, or stays.
-func (e *engine) flip(l *leaf) uint64 {
-	n := int(e.idx[l.comp])
-	if n < len(l.next) && l.next[n] != 0 {
+// follow gives what a leaf that is planned changes in the loaded state: the component
+// and bits of the code to flip, or stays. entry is its place in the plan.
+func (e *engine) follow(entry int, home uint8) (comp uint8, flip uint64) {
+	l := e.t.leaves[e.plan[entry]&^planned]
+	n := int(e.idx[l.comp&(maxComps-1)])
+	if n >= len(l.next) || l.next[n] == unknown {
+		return l.comp, e.firstChange(l)
+	}
+	if flip = l.next[n]; l.comp == home && flip != stays {
+		e.plan[entry] = flip
+	}
+	return l.comp, flip
+}
+
+// change gives the bits of the code that a leaf flips in the loaded state, or stays.
+func (e *engine) change(l *leaf) uint64 {
+	if n := int(e.idx[l.comp&(maxComps-1)]); n < len(l.next) && l.next[n] != unknown {
 		return l.next[n]
 	}
-	w := l.writes[0]
-	word := e.w[l.comp]&^w.clear | w.set
-	to := e.number(l.comp, word) // may lay codes out anew, and so drop next
-	x := stays
-	if to != e.idx[l.comp] {
-		x = uint64(to^e.idx[l.comp]) << e.shift[l.comp]
+	return e.firstChange(l)
+}
+
+// firstChange finds out what change tells from then on.
+func (e *engine) firstChange(l *leaf) uint64 {
+	c, w := int(l.comp), l.writes[0]
+	to := e.number(c, e.w[c]&^w.clear|w.set) // may lay codes out anew, and so drop next
+	n := int(e.idx[c])
+	flip := stays
+	if to != e.idx[c] {
+		flip = uint64(to^e.idx[c]) << e.shift[c]
+		if e.local != nil {
+			e.local.note(e.m.comps[c].class, e.idx[c], to)
+		}
 	}
 	for len(l.next) <= n {
-		l.next = append(l.next, 0)
+		l.next = append(l.next, unknown)
 		e.t.flips++
 	}
-	l.next[n] = x
-	return x
+	l.next[n] = flip
+	return flip
 }
 
 // unplan drops what depends on the layout of codes.
@@ -83,7 +108,9 @@ func (e *engine) unplan() {
 		l.next = nil
 	}
 	e.t.flips = 0
-	for c := range e.flips {
-		clear(e.flips[c])
+	for k, entry := range e.plan {
+		if entry < planned {
+			e.plan[k] = unknown
+		}
 	}
 }

@@ -7,23 +7,21 @@ import "github.com/kvxfer/kvxfer/fsm/load"
 
 // candidates finds the instances that no single word of the state rules out.
 func (e *engine) candidates(mask []uint64) {
+	rows, allow, stride := e.row[:len(e.compOf)], e.allow, e.stride
 	for k := range mask {
 		m := ^uint64(0)
-		for c := range e.compOf {
-			m &= e.allow[c][int(e.idx[c])*e.stride+k]
+		for _, r := range rows {
+			m &= allow[r*stride+k]
 		}
 		mask[k] = m
 	}
 	if !e.sym {
 		return
 	}
-	for _, s := range e.symmetric {
-		for c := s.first + 1; c < s.first+s.n; c++ {
-			if e.idx[c] != e.idx[c-1] || e.equal[c] == nil {
-				continue
-			}
+	for _, t := range e.twins {
+		if e.idx[t.comp&(maxComps-1)] == e.idx[(t.comp-1)&(maxComps-1)] {
 			for k := range mask {
-				mask[k] &^= e.equal[c][k]
+				mask[k] &^= t.same[k]
 			}
 		}
 	}

@@ -136,20 +136,20 @@ func (x *explorer) distance(a, b uint64) int {
 			n++
 		}
 	}
-	if !x.sym {
+	if !x.sym || n > x.widest {
 		return n
 	}
 	for _, s := range x.symmetric {
 		n += s.n
 		for i, j := s.first, s.first; i < s.first+s.n && j < s.first+s.n; {
-			p, q := a>>(x.shift[i]&63)&x.maskW[i], b>>(x.shift[j]&63)&x.maskW[j]
-			if p == q {
+			switch p, q := x.field(a, i), x.field(b, j); {
+			case p == q:
 				n--
-			}
-			if p <= q {
 				i++
-			}
-			if q <= p {
+				j++
+			case p < q:
+				i++
+			default:
 				j++
 			}
 		}

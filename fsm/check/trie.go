@@ -42,8 +42,9 @@ type leaf struct {
 	touch  []uint64 // slots that it writes, as a bit set
 	props  []*gprop // properties that these slots can break
 
-	comp int      // the only component that it writes
-	next []uint64 // by number of its word: how a code changes, as XOR; see plan.go
+	simple bool // it writes one component, comp, and nothing is left to judge
+	comp   uint8
+	next   []uint64 // by number of comp's word: how a code changes, as XOR; see plan.go
 }
 
 func newTrie() *trie {
@@ -94,6 +95,9 @@ func (t *trie) leaf(l leaf) uint32 {
 	t.key = l.appendTo(t.key[:0])
 	if end, ok := t.known[string(t.key)]; ok {
 		return end
+	}
+	if l.kind == enabled && l.quiet && !l.bad && len(l.broken) == 0 && len(l.writes) == 1 {
+		l.simple, l.comp = true, l.writes[0].comp
 	}
 	t.leaves = append(t.leaves, &l)
 	end := leafBit | uint32(len(t.leaves)-1)
