@@ -81,6 +81,11 @@ var layers = map[string]layer{
 	"transfer/rpc/pb":        {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"scenario":               {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
 
+	"cluster":           {ours: []string{"ownership", "fsm", "gen/*"}},
+	"cluster/memstore":  {ours: []string{"cluster"}},
+	"cluster/etcd":      {ours: []string{"cluster"}, third: []string{"go.etcd.io/etcd", "go.uber.org/zap", "google.golang.org/grpc"}},
+	"cluster/storetest": {ours: []string{"cluster"}},
+
 	// Commands.
 	"internal/cli/exit":   {},
 	"internal/proc":       {third: []string{"golang.org/x/sys"}},
