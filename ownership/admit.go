@@ -115,7 +115,8 @@ func (c *core) mayTake(spec *PieceSpec, s *session) (*cohort, error) {
 	if err := c.validatePiece(spec, s.side, co); err != nil {
 		return nil, err
 	}
-	for i, m := range spec.Cohort {
+	for i := range spec.Cohort {
+		m := &spec.Cohort[i]
 		p := co.peer(i)
 		if co == nil {
 			p = c.knownPeer(m.Accessor, m.Incarnation)
@@ -144,9 +145,13 @@ func (c *core) validatePiece(spec *PieceSpec, side Side, known *cohort) error {
 		return bad("a count on the send side")
 	case c.regions[spec.Region] == nil:
 		return bad("region " + spec.Region + " is unknown")
-	case side != Send && slices.ContainsFunc(spec.Cohort, func(m Member) bool { return m.Sequence != 0 }):
-		return bad("a receive side's cohort has no sequences")
-	case known != nil:
+	}
+	for i := range spec.Cohort {
+		if side != Send && spec.Cohort[i].Sequence != 0 {
+			return bad("a receive side's cohort has no sequences")
+		}
+	}
+	if known != nil {
 		return nil // the list was found valid before
 	}
 	for i, m := range spec.Cohort {

@@ -71,6 +71,9 @@ func (c *core) release(s *session) {
 	s.clock.Close(c.fatal(), nil)
 	c.schedule(s)
 	c.leave(s)
+	if c.recent == s {
+		c.recent = nil
+	}
 	r := s.creator.requests[s.number]
 	*r.find(s.attempt) = s.answer()
 	if s.number < s.creator.watermark && !r.holds() {

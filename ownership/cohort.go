@@ -113,9 +113,10 @@ func (c *core) knownCohort(list []Member, local bool) *cohort {
 		t.key = binary.LittleEndian.AppendUint64(t.key, p.number)
 	}
 	co := t.byKey[string(t.key)]
-	if co != nil {
-		t.recent = co
+	if co == nil || co.local != local { // a list that names Local itself is none
+		return nil
 	}
+	t.recent = co
 	return co
 }
 

@@ -29,6 +29,8 @@ type core struct {
 
 	log       effectLog
 	endpoints map[string]*endpoint // creators of requests, with their requests
+	asked     *endpoint            // the one that was asked for last
+	recent    *session             // likewise: calls about one session come in groups
 	regions   map[string]*region
 	ranges    ranges
 	peers     map[Accessor][]*peer
@@ -108,7 +110,11 @@ func (c *core) takeContainment() *Containment {
 
 // owned returns the session of that name, nil unless it is owned.
 func (c *core) owned(name SessionName) *session {
-	if a := c.knownRequest(name.Request).find(name.Attempt); a != nil {
+	if s := c.recent; s != nil && s.is(&name) {
+		return s
+	}
+	if a := c.knownRequest(name.Request).find(name.Attempt); a != nil && a.session != nil {
+		c.recent = a.session
 		return a.session
 	}
 	return nil
@@ -167,9 +173,16 @@ func (c *core) flush() {
 		s.marks &^= markTouched
 		c.tellQuiet(s)
 	}
-	clear(c.touchedOwners)
-	clear(c.touchedSessions)
-	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
+	c.touchedOwners, c.touchedSessions = emptied(c.touchedOwners), emptied(c.touchedSessions)
+}
+
+// emptied returns a list for the next step: the same one, unless it is long, as what
+// it names lives on.
+func emptied[T any](list []T) []T {
+	if cap(list) > 64 {
+		return nil
+	}
+	return list[:0]
 }
 
 // settle brings a session's clock and messages up to date.

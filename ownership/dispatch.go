@@ -18,12 +18,12 @@ func (r *Registry) call(at time.Duration, fn func(*core) error) (Effects, error)
 // evidence runs one call that carries evidence. If the lock is free it is
 // applied at once; otherwise it waits in the inbox, where whoever holds the
 // lock next finds it under its own time.
-func (r *Registry) evidence(e evidence) (Effects, error) {
+func (r *Registry) evidence(e *evidence) (Effects, error) {
 	if r.mu.TryLock() {
 		r.takeIn(e.at)
-		return r.finishCall(r.core.apply(&e))
+		return r.finishCall(r.core.apply(e))
 	}
-	a := &arrival{evidence: e}
+	a := &arrival{evidence: *e}
 	r.inbox.put(a)
 	r.mu.Lock()
 	if !a.done {

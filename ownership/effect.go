@@ -44,9 +44,8 @@ type (
 		Event    claim.Event
 		From, To claim.State
 
-		owner    *owner // of both only what never changes is read
-		peer     *peer
-		sequence uint64
+		index uint8  // of the claim
+		owner *owner // only what never changes of it is read
 	}
 	// GateMoved says that a gate moved. To PUBLISHING is the permission to send
 	// the addresses; Finish or FailSend must follow.
@@ -128,7 +127,7 @@ type (
 
 // Claim returns the whole name of the claim that moved. It is put together here
 // because it is long, and moves are many.
-func (e *ClaimMoved) Claim() ClaimName { return nameOf(e.owner, e.peer, e.sequence) }
+func (e *ClaimMoved) Claim() ClaimName { return e.owner.claimName(int(e.index)) }
 
 func (e *ClaimMoved) String() string {
 	return fmt.Sprintf("claim %v: %v: %v -> %v", e.Claim(), e.Event, e.From, e.To)

@@ -15,9 +15,9 @@ import (
 // slabs, so that a call costs a fraction of an allocation.
 type effectLog struct {
 	seq     uint64
-	pending []Effect // scratch of the call that runs
+	pending []Effect // of the call that runs; where room begins
 
-	lists    slab[Effect]
+	room     []Effect // for lists
 	claims   slab[ClaimMoved]
 	gates    slab[GateMoved]
 	ended    slab[SessionEnded]
@@ -33,11 +33,19 @@ func (l *effectLog) stamp(at time.Duration) Stamp {
 	return Stamp{l.seq, at}
 }
 
-func (l *effectLog) add(e Effect) { l.pending = append(l.pending, e) }
+func (l *effectLog) add(e Effect) {
+	n := len(l.pending)
+	if n == len(l.room) { // the list goes on in a slab of its own
+		l.room = make([]Effect, max(2*n, slabSize))
+		copy(l.room, l.pending)
+	}
+	l.room[n] = e
+	l.pending = l.room[:n+1]
+}
 
 func (l *effectLog) claimMoved(at time.Duration, o *owner, i int, e claim.Event, from, to claim.State) {
 	m := l.claims.one()
-	*m = ClaimMoved{l.stamp(at), e, from, to, o, o.peer(i), o.first + uint64(i)}
+	*m = ClaimMoved{l.stamp(at), e, from, to, uint8(i), o}
 	l.add(m)
 }
 
@@ -88,13 +96,12 @@ func (l *effectLog) messageQueued(at time.Duration, out Outgoing) {
 
 // take returns what was collected, in a slice of the caller's own.
 func (l *effectLog) take() Effects {
-	if len(l.pending) == 0 {
+	n := len(l.pending)
+	if n == 0 {
 		return nil
 	}
-	out := l.lists.take(len(l.pending))
-	copy(out, l.pending)
-	clear(l.pending)
-	l.pending = l.pending[:0]
+	out := l.room[:n:n]
+	l.pending, l.room = nil, l.room[n:]
 	return out
 }
 
@@ -103,13 +110,11 @@ const slabSize = 64
 
 type slab[T any] struct{ free []T }
 
-func (s *slab[T]) one() *T { return &s.take(1)[0] }
-
-func (s *slab[T]) take(n int) []T {
-	if len(s.free) < n {
-		s.free = make([]T, max(n, slabSize))
+func (s *slab[T]) one() *T {
+	if len(s.free) == 0 {
+		s.free = make([]T, slabSize)
 	}
-	out := s.free[:n:n]
-	s.free = s.free[n:]
-	return out
+	one := &s.free[0]
+	s.free = s.free[1:]
+	return one
 }

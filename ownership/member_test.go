@@ -93,6 +93,22 @@ func TestIdleCohortsAreForgotten(t *testing.T) {
 	h.ok(h.report(busy, "a", OK))
 }
 
+// TestCohortMayNotNameLocal has a list that looks like a known cohort with a scatter.
+func TestCohortMayNotNameLocal(t *testing.T) {
+	h := newHarness(t)
+	h.ok(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(1, 1), Side: Receive}))
+	h.piece(PieceSpec{Name: PieceName{sessionNamed(1, 1), "p"}, Cohort: h.cohort(Receive, "a"), Local: true})
+	h.ok(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(2, 1), Side: Receive}))
+	if err := h.reg.AddRegion(RegionSpec{ID: "R"}); err != nil {
+		t.Fatal(err)
+	}
+	_, effects, err := h.reg.AddPiece(h.now, PieceSpec{
+		Name: PieceName{sessionNamed(2, 1), "p"}, Region: "R",
+		Cohort: append(h.cohort(Receive, "a"), Member{Accessor: Local, Incarnation: Incarnation{1}}),
+	})
+	h.want(ErrInvalidArgument)(effects, err)
+}
+
 func takeAny[T any](rng *rand.Rand, list *[]T) T {
 	i, last := rng.IntN(len(*list)), len(*list)-1
 	x := (*list)[i]

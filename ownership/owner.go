@@ -92,11 +92,9 @@ func (o *owner) accessors() []*peer { return o.shape.cohort.peers[:o.size()] }
 func (o *owner) name() PieceName { return PieceName{o.session.name(), o.shape.name} }
 
 // claimName returns the whole name of claim i.
-func (o *owner) claimName(i int) ClaimName { return nameOf(o, o.peer(i), o.first+uint64(i)) }
-
-// nameOf puts the whole name of a claim together.
-func nameOf(o *owner, p *peer, sequence uint64) ClaimName {
-	return ClaimName{p.self, o.name(), p.accessor, p.incarnation, sequence}
+func (o *owner) claimName(i int) ClaimName {
+	p := o.peer(i)
+	return ClaimName{p.self, o.name(), p.accessor, p.incarnation, o.first + uint64(i)}
 }
 
 // find returns the index of the accessor's claim, -1 outside of the cohort.

@@ -86,21 +86,21 @@ func (r *Registry) FailSend(at time.Duration, piece PieceName, published []Acces
 // evidence of an accessor outside of the cohort; for StatusSubmitting ErrFatal,
 // ErrClosed once there is an outcome, ErrReject.
 func (r *Registry) Operation(at time.Duration, report OperationReport) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceOperation, claim: report.Claim, status: report.Status})
+	return r.evidence(&evidence{at: at, kind: evidenceOperation, claim: report.Claim, status: report.Status})
 }
 
 // Report passes on a RESULT of a peer (receive side). Errors:
 // ErrInvalidArgument, ErrStale, ErrConflict; ErrReject where From is not the
 // accessor that the claim names.
 func (r *Registry) Report(at time.Duration, report PeerReport) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceReport, claim: report.Claim, from: Member{Accessor: report.From}, result: report.Evidence})
+	return r.evidence(&evidence{at: at, kind: evidenceReport, claim: report.Claim, from: Member{Accessor: report.From}, result: report.Evidence})
 }
 
 // Ack passes on a SESSION_QUIESCED of a peer (receive side). It is ignored for
 // an ACTIVE session. Errors: ErrInvalidArgument, ErrStale; ErrConflict from
 // outside of every cohort.
 func (r *Registry) Ack(at time.Duration, session SessionName, from Member) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceAck, session: session, from: from})
+	return r.evidence(&evidence{at: at, kind: evidenceAck, session: session, from: from})
 }
 
 // Local passes on what happened to a piece's scatter or gather; claim is the
@@ -108,7 +108,7 @@ func (r *Registry) Ack(at time.Duration, session SessionName, from Member) (Effe
 // it. Errors: ErrInvalidArgument where the piece has no local claim, ErrStale,
 // ErrConflict; for LocalStart ErrFatal and ErrReject.
 func (r *Registry) Local(at time.Duration, claim ClaimName, event LocalEvent) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceLocal, claim: claim, local: event})
+	return r.evidence(&evidence{at: at, kind: evidenceLocal, claim: claim, local: event})
 }
 
 // Fence applies outside proof to every claim of an accessor that the scope
@@ -116,7 +116,7 @@ func (r *Registry) Local(at time.Duration, claim ClaimName, event LocalEvent) (E
 // stale. Pieces that are added later are not touched by it. It may lift a
 // quarantine. Errors: ErrInvalidArgument.
 func (r *Registry) Fence(at time.Duration, spec FenceSpec) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceFence, from: Member{Accessor: spec.Accessor, Incarnation: spec.Incarnation}, scope: spec.Scope})
+	return r.evidence(&evidence{at: at, kind: evidenceFence, from: Member{Accessor: spec.Accessor, Incarnation: spec.Incarnation}, scope: spec.Scope})
 }
 
 // Gone says that an incarnation of an accessor is known to be gone: a hello with
@@ -124,7 +124,7 @@ func (r *Registry) Fence(at time.Duration, spec FenceSpec) (Effects, error) {
 // reports of it are stale; only Operation and Fence still count. A lost stream
 // is no such knowledge. Errors: ErrInvalidArgument.
 func (r *Registry) Gone(at time.Duration, accessor Accessor, incarnation Incarnation) (Effects, error) {
-	return r.evidence(evidence{at: at, kind: evidenceGone, from: Member{Accessor: accessor, Incarnation: incarnation}})
+	return r.evidence(&evidence{at: at, kind: evidenceGone, from: Member{Accessor: accessor, Incarnation: incarnation}})
 }
 
 // Cancel cancels a session, or an attempt of a request that was not admitted

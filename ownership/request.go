@@ -154,9 +154,21 @@ type endpoint struct {
 	requests  map[uint64]*request // by number: a key of half the size, and a faster one, than an id
 }
 
+// creator returns what is known of a creator of requests, nil if none was heard of.
+func (c *core) creator(name string) *endpoint {
+	if e := c.asked; e != nil && e.name == name {
+		return e
+	}
+	e := c.endpoints[name]
+	if e != nil {
+		c.asked = e
+	}
+	return e
+}
+
 // knownRequest returns the record of a request, nil if there is none.
 func (c *core) knownRequest(id RequestID) *request {
-	if e := c.endpoints[id.Endpoint]; e != nil {
+	if e := c.creator(id.Endpoint); e != nil {
 		return e.requests[id.Number]
 	}
 	return nil
@@ -191,7 +203,7 @@ func (c *core) records() int {
 
 // passed reports whether the watermark is above the request.
 func (c *core) passed(r RequestID) bool {
-	e := c.endpoints[r.Endpoint]
+	e := c.creator(r.Endpoint)
 	return e != nil && r.Number < e.watermark
 }
 
@@ -207,7 +219,7 @@ func (e *endpoint) request(number uint64) *request {
 }
 
 func (c *core) endpoint(name string) *endpoint {
-	e := c.endpoints[name]
+	e := c.creator(name)
 	if e == nil {
 		e = &endpoint{name: name, requests: make(map[uint64]*request)}
 		c.endpoints[name] = e

@@ -13,17 +13,21 @@ import (
 // arm starts the request clock at the first publication; nothing extends it.
 func (c *core) arm(s *session) { s.clock.Arm(c.now, nil) }
 
-// tellClock says how the session stands after a step; the clock decides whether a
-// drain has started.
+// tellClock says how the session stands after a step, where that is news; the clock
+// decides whether a drain has started.
 func (c *core) tellClock(s *session) {
-	was := s.due()
-	if s.marks.has(markExpired) {
-		s.clock.Expire(c.now, s.rules.Settled(), nil) // the session has failed already
-	} else {
-		s.clock.Update(c.now, s.outcome().Terminal(), s.rules.Settled(), s.marks.has(markTrigger), nil)
+	ended, settled := s.outcome().Terminal(), s.rules.Settled()
+	news := true
+	switch {
+	case s.marks.has(markExpired):
+		s.clock.Expire(c.now, settled, nil) // the session has failed already
+	case s.marks.has(markTrigger) || ended != s.clock.Ended() || settled != s.clock.Settled():
+		s.clock.Update(c.now, ended, settled, s.marks.has(markTrigger), nil)
+	default:
+		news = false
 	}
 	s.marks &^= markTrigger | markExpired
-	if runs := c.runs(s); runs != (s.place > 0) || runs && s.due() != was {
+	if news || c.runs(s) != (s.place > 0) {
 		c.schedule(s)
 	}
 }

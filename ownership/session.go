@@ -65,6 +65,11 @@ func (s *session) name() SessionName {
 	return SessionName{RequestID{s.creator.name, s.number}, s.attempt}
 }
 
+// is reports whether that is the session's name.
+func (s *session) is(name *SessionName) bool {
+	return s.number == name.Request.Number && s.attempt == name.Attempt && s.creator.name == name.Request.Endpoint
+}
+
 // pieces returns its owners in the order in which they came.
 func (s *session) pieces() []*owner {
 	switch {
