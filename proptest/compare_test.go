@@ -6,6 +6,7 @@ package proptest
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/ownership"
@@ -167,7 +168,7 @@ func (w *world) compareOutbox() string {
 	left := len(w.model.Waiting)
 	for _, to := range w.lib.WaitingFor() {
 		got, want := w.lib.Waiting(to), w.model.For(string(to))
-		if !slices.EqualFunc(got, want, sameMessage) {
+		if !sameMessages(got, want) {
 			return fmt.Sprintf("for %s wait %v, want %v", to, got, want)
 		}
 		left -= len(want)
@@ -178,7 +179,34 @@ func (w *world) compareOutbox() string {
 	return ""
 }
 
-func sameMessage(got ownership.Outgoing, want model.Message) bool {
+// sameMessages compares what waits for one peer: what one step queued is in
+// order for each session.
+func sameMessages(got []ownership.Outgoing, want []model.Queued) bool {
+	if len(got) != len(want) {
+		return false
+	}
+	for from := 0; from < len(want); {
+		to := from + 1
+		for to < len(want) && want[to].Step == want[from].Step {
+			to++
+		}
+		if to > from+1 {
+			slices.SortStableFunc(got[from:to], func(a, b ownership.Outgoing) int {
+				return strings.Compare(a.Message.Session().String(), b.Message.Session().String())
+			})
+			slices.SortStableFunc(want[from:to], func(a, b model.Queued) int {
+				return strings.Compare(libName(a.About).String(), libName(b.About).String())
+			})
+		}
+		if !slices.EqualFunc(got[from:to], want[from:to], sameMessage) {
+			return false
+		}
+		from = to
+	}
+	return true
+}
+
+func sameMessage(got ownership.Outgoing, want model.Queued) bool {
 	return got.Message.Label() == want.Label && got.Message.Session() == libName(want.About) &&
 		got.To.Accessor == ownership.Accessor(want.To.Accessor) && got.To.Incarnation == incarnation(want.To.Accessor, want.To.Life)
 }

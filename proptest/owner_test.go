@@ -88,8 +88,9 @@ func liveOwner(t *rapid.T) *owner {
 		"local":    func(t *rapid.T) { o.local(o.piece, localEvent.Draw(t, "event")) },
 		"oddity":   func(t *rapid.T) { o.oddity(t) },
 		"complete": func(*rapid.T) { o.complete(o.session) },
-		"advance":  func(t *rapid.T) { o.advanceTo(offset.Draw(t, "offset")) },
+		"time":     o.time,
 		"end":      func(t *rapid.T) { o.end(t) },
+		"orderly":  o.orderly,
 		"ack":      func(t *rapid.T) { o.ack(o.session, o.anybody.Draw(t, "from")) },
 		"peer":     func(t *rapid.T) { o.peerStep(t) },
 	})
@@ -108,6 +109,33 @@ func (o *owner) publish() {
 	o.gateStep()
 }
 
+// orderly lets everything that is left end well, as it does on most days.
+func (o *owner) orderly(t *rapid.T) {
+	_, p := o.model.Piece(o.piece)
+	if p == nil || p.Gate == "OPEN" {
+		o.gateStep()
+		return
+	}
+	for _, c := range p.Claims {
+		switch {
+		case !model.Live(c.State) || c.Fenced:
+		case o.sends():
+			if c.State == "PUBLISHED" && !c.Operation.Submitting {
+				o.operation(o.piece, c.Of.Accessor, "submitting")
+			}
+			o.operation(o.piece, c.Of.Accessor, "done")
+		case c.State == "PUBLISHED":
+			o.report(o.piece, c.Of.Accessor, "ok", "")
+		default:
+			o.report(o.piece, c.Of.Accessor, "failed_quiesced", "")
+		}
+	}
+	if p.Local != nil && !o.sends() {
+		o.local(o.piece, "start")
+		o.local(o.piece, "done")
+	}
+}
+
 // gateStep makes the next step of the gate, or one too many.
 func (o *owner) gateStep() {
 	if _, p := o.model.Piece(o.piece); p != nil && p.Gate == "PUBLISHING" {
@@ -117,21 +145,29 @@ func (o *owner) gateStep() {
 	o.gate("seal", o.piece)
 }
 
+// claim returns the state of an accessor's claim, "" where the piece is released.
+func (o *owner) claim(a string) (string, *model.ClaimState) {
+	_, p := o.model.Piece(o.piece)
+	if p == nil {
+		return "", nil
+	}
+	for _, c := range p.Claims {
+		if c.Of.Accessor == a {
+			return c.State, c
+		}
+	}
+	return "", nil
+}
+
 // evidence is what an accessor says, or what our own backend says of it. Most
 // of it contradicts nothing: conflicts end all that is interesting.
 func (o *owner) evidence(t *rapid.T, a string) {
-	_, p := o.model.Piece(o.piece)
-	state := ""
-	if p != nil {
-		for _, c := range p.Claims {
-			if c.Of.Accessor == a {
-				state = c.State
-			}
-		}
-	}
+	state, _ := o.claim(a)
 	if o.sends() {
 		s := status.Draw(t, "status")
-		if early := state == "UNPUBLISHED" || state == "SAFE_UNPUBLISHED"; early && !roll(t, "contradict") {
+		_, c := o.claim(a)
+		early := state == "UNPUBLISHED" || state == "SAFE_UNPUBLISHED" || state == "PUBLISHED" && !c.Operation.Submitting
+		if early && !roll(t, "contradict") {
 			s = "submitting"
 		}
 		o.operation(o.piece, a, s)
@@ -149,15 +185,23 @@ func (o *owner) evidence(t *rapid.T, a string) {
 // oddity is evidence under a wrong name, of the wrong side, or of nobody.
 func (o *owner) oddity(t *rapid.T) {
 	a, e := o.anybody.Draw(t, "from"), evidences.Draw(t, "evidence")
-	switch dice.Draw(t, "oddity") {
+	odd := dice.Draw(t, "oddity")
+	if odd > 7 && !roll(t, "contradict") {
+		odd = 0
+	}
+	switch odd {
 	case 0, 1, 2:
 		o.report(o.piece, a, e, "stale")
 	case 3, 4:
 		o.report(o.piece, a, e, "old")
 	case 5:
-		o.operation(o.piece, a, status.Draw(t, "status"))
+		if !o.sends() {
+			o.operation(o.piece, a, status.Draw(t, "status"))
+		}
 	case 6:
-		o.report(o.piece, a, e, "")
+		if o.sends() {
+			o.report(o.piece, a, e, "")
+		}
 	case 7:
 		o.forged(o.piece, a, "i", e)
 	case 8:
@@ -187,9 +231,11 @@ func (o *owner) end(t *rapid.T) {
 	case 8, 9:
 		o.failSend(o.piece, o.cohort[:rapid.IntRange(0, len(o.cohort)).Draw(t, "published")])
 	case 10:
-		o.stop()
-	case 11:
 		o.reuse("A")
+	case 11:
+		if roll(t, "stop") {
+			o.stop()
+		}
 	}
 }
 

@@ -21,6 +21,9 @@ var outDir = flag.String("proptest.out", filepath.Join(os.TempDir(), "kvxfer-pro
 type script struct {
 	config model.Config
 	steps  []line
+	// Ids that a step has added or admitted, or tried to: a file knows no others.
+	pieces   map[string]bool
+	requests map[model.Request]bool
 }
 
 type line struct {
@@ -43,6 +46,7 @@ func (s *script) comment(format string, args ...any) {
 func (s *script) end(kind string) { s.steps[len(s.steps)-1].kind = kind }
 
 func (s *script) piece(spec model.PieceSpec) {
+	s.pieces[spec.Name.Piece] = true
 	names := make([]string, len(spec.Cohort))
 	for i, m := range spec.Cohort {
 		names[i] = m.Accessor

@@ -46,7 +46,7 @@ func newWorld(t *rapid.T, test string, c model.Config) *world {
 		t.Fatal(err)
 	}
 	w.lib = lib
-	w.script.config = c
+	w.script = script{config: c, pieces: make(map[string]bool), requests: make(map[model.Request]bool)}
 	return w
 }
 
@@ -162,9 +162,17 @@ func (w *world) fail(format string, args ...any) {
 }
 
 func (w *world) admit(n model.Name, side string) {
+	w.script.requests[n.Request] = true
 	w.script.step("session: {id: %s, side: %s}", sessionText(n), side)
 	effects, err := w.lib.Admit(w.now, ownership.SessionSpec{Name: libName(n), Side: sides[side]})
 	w.did(w.model.Admit(w.now, n, side), effects, err)
+}
+
+// named makes sure that a file has a name for a session that a step is about.
+func (w *world) named(n model.Name) {
+	if !w.script.requests[n.Request] {
+		w.admit(n, "receive")
+	}
 }
 
 func (w *world) region(id string) {
@@ -179,6 +187,7 @@ func (w *world) region(id string) {
 
 func (w *world) add(spec model.PieceSpec) {
 	w.region(spec.Region)
+	w.named(spec.Name.Session)
 	w.script.piece(spec)
 	theirs := ownership.PieceSpec{Name: libPiece(spec.Name), Region: spec.Region, Count: spec.Count, Local: spec.Local}
 	s := w.model.Find(spec.Name.Session)
@@ -307,6 +316,7 @@ func (w *world) cancel(n model.Name, origin, from string) {
 }
 
 func (w *world) failed(n model.Name, reason string) {
+	w.named(n)
 	w.script.step("fail: {session: %s, reason: %s}", sessionText(n), reason)
 	effects, err := w.lib.Fail(w.now, libName(n), ownership.Cause(reason))
 	w.did(w.model.Fail(w.now, n, reason), effects, err)
@@ -319,12 +329,14 @@ func (w *world) failPiece(n model.PieceName, reason string) {
 }
 
 func (w *world) complete(n model.Name) {
+	w.named(n)
 	w.script.step("complete: %s", sessionText(n))
 	effects, err := w.lib.Complete(w.now, libName(n))
 	w.did(w.model.Complete(w.now, n), effects, err)
 }
 
 func (w *world) close(n model.Name) {
+	w.named(n)
 	w.script.step("close: %s", sessionText(n))
 	effects, err := w.lib.Close(w.now, libName(n))
 	w.did(w.model.Close(w.now, n), effects, err)
@@ -354,13 +366,15 @@ func (w *world) advance(by time.Duration) {
 	w.did(w.model.Tick(w.now), effects, err)
 }
 
-// sooner or later by one nanosecond, or at the next deadline exactly.
-func (w *world) advanceTo(offset time.Duration) {
-	if when, any := w.model.NextDeadline(); any && when+offset > w.now {
-		w.advance(when + offset - w.now)
+// time passes a little, most of the time; else up to the next deadline, or to one
+// nanosecond before or after it.
+func (w *world) time(t *rapid.T) {
+	when, any := w.model.NextDeadline()
+	if d := when + offset.Draw(t, "offset"); any && d > w.now && dice.Draw(t, "time") > 8 {
+		w.advance(d - w.now)
 		return
 	}
-	w.advance(clock / 5)
+	w.advance(pause.Draw(t, "pause"))
 }
 
 func (w *world) stop() {
@@ -409,19 +423,25 @@ func (w *world) register(region string) {
 
 // deliver lets the oldest message for an accessor leave.
 func (w *world) deliver(to string) {
+	w.steps++
 	w.script.step("deliver: {to: %s, result: ok}", to)
 	out, waits := w.lib.Peek(ownership.Accessor(to))
-	left := waits && w.lib.Delivered(ownership.Accessor(to), out.Number)
-	if w.model.Delivered(to) != left {
-		w.fail("a message for %s left: %v", to, left)
-	}
 	if !waits {
 		w.script.end(model.Reject)
+		if len(w.model.For(to)) > 0 {
+			w.fail("nothing waits for %s, want %v", to, w.model.For(to))
+		}
+		return
 	}
-	snapshot := w.lib.Snapshot()
-	if bad := w.compare(&snapshot); bad != "" {
-		w.fail("%s", bad)
+	for _, m := range w.model.For(to) {
+		if sameMessage(out, m) {
+			if !w.model.Delivered(m.Message) || !w.lib.Delivered(out.To.Accessor, out.Number) {
+				w.fail("%v leaves out of turn: %v", out, w.model.For(to))
+			}
+			return
+		}
 	}
+	w.fail("%v leaves, want one of %v", out, w.model.For(to))
 }
 
 // accessorsOf are those of a piece's cohort.

@@ -9,6 +9,7 @@ import "time"
 // a deadline is too late, then the call, then what follows from it (§6).
 func (r *Registry) step(at time.Duration, call func() string) string {
 	r.pass(at)
+	r.steps++
 	r.begin()
 	kind := call()
 	r.follow(r.Now)
@@ -86,5 +87,6 @@ func (r *Registry) follow(at time.Duration) {
 		}
 	}
 	r.messages()
+	r.steps++
 	r.begin()
 }

@@ -15,11 +15,20 @@ func (r *Registry) contradiction(s *Session, p *Piece, origin string) string {
 	return Conflict
 }
 
+// Cell is one of the table of claims.
+type Cell struct{ State, Event string }
+
+// cell looks one up, and notes that it was.
+func (r *Registry) cell(c *ClaimState, event string) (next, result string) {
+	r.Cells[Cell{c.State, event}]++
+	return Claim.Next(c.State, event)
+}
+
 // offer offers one event to one claim and does what follows from a move at
 // once: a RESULT to the peer. It returns the result.
 func (r *Registry) offer(s *Session, p *Piece, c *ClaimState, event string) string {
 	was := c.State
-	next, result := Claim.Next(c.State, event)
+	next, result := r.cell(c, event)
 	if event == "done_ok" || event == "done_failed" {
 		if result == "moved" || result == "duplicate" {
 			verdict, said := Verdict.Next(c.Verdict, event)
@@ -172,7 +181,7 @@ func (r *Registry) startLocal(at time.Duration, s *Session, p *Piece) string {
 	if s.Side == "receive" {
 		ready = p.heard() && p.Outcome == "ACTIVE"
 	}
-	switch _, result := Claim.Next(p.Local.State, "publish"); {
+	switch _, result := r.cell(p.Local, "publish"); {
 	case result == "duplicate":
 		r.Duplicates++
 		return ""

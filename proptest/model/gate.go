@@ -52,7 +52,7 @@ func (r *Registry) Seal(at time.Duration, names ...PieceName) string {
 			p.Gate, _ = Gate.Next(p.Gate, "seal")
 			for _, c := range p.Claims {
 				if !c.Fenced {
-					c.State, _ = Claim.Next(c.State, "publish")
+					c.State, _ = r.cell(c, "publish")
 				}
 			}
 			s.arm(at)

@@ -17,6 +17,13 @@ type Message struct {
 	Side  string // of the session here
 }
 
+// Queued is a message with the step that queued it. What one step queues for one
+// peer about different sessions has no order among itself.
+type Queued struct {
+	Message
+	Step int
+}
+
 // visit is a REQUEST_DATA.
 type visit struct {
 	session Name
@@ -59,11 +66,15 @@ func (s *Session) unfenced(m Member, want func(*Piece, *ClaimState) bool) bool {
 func anyClaim(*Piece, *ClaimState) bool { return true }
 
 func (r *Registry) queue(to Member, label string, about Name, side string) {
-	r.Waiting = append(r.Waiting, Message{to, label, about, side})
+	r.Waiting = append(r.Waiting, Queued{Message{to, label, about, side}, r.steps})
+}
+
+func (r *Registry) waits(m Message) bool {
+	return slices.ContainsFunc(r.Waiting, func(q Queued) bool { return q.Message == m })
 }
 
 // For returns what waits for an accessor, the oldest first.
-func (r *Registry) For(accessor string) (out []Message) {
+func (r *Registry) For(accessor string) (out []Queued) {
 	for _, m := range r.Waiting {
 		if m.To.Accessor == accessor {
 			out = append(out, m)
@@ -72,13 +83,21 @@ func (r *Registry) For(accessor string) (out []Message) {
 	return out
 }
 
-// Delivered takes the oldest message for an accessor out.
-func (r *Registry) Delivered(accessor string) bool {
-	i := slices.IndexFunc(r.Waiting, func(m Message) bool { return m.To.Accessor == accessor })
-	if i >= 0 {
-		r.Waiting = slices.Delete(r.Waiting, i, i+1)
+// Delivered takes a message out, and reports whether it may leave now: nothing
+// that an earlier step queued for its accessor waits, and nothing older about its
+// session.
+func (r *Registry) Delivered(m Message) bool {
+	for i, q := range r.Waiting {
+		switch {
+		case q.To.Accessor != m.To.Accessor:
+		case q.Message == m:
+			r.Waiting = slices.Delete(r.Waiting, i, i+1)
+			return true
+		case q.About == m.About || slices.ContainsFunc(r.Waiting, func(o Queued) bool { return o.Message == m && o.Step > q.Step }):
+			return false
+		}
 	}
-	return i >= 0
+	return false
 }
 
 // tell is the sender's RESULT: one when a peer's claim moves (§8).
@@ -113,14 +132,16 @@ func (r *Registry) messages() {
 	}
 }
 
-// tellSenders: a receiver's CANCEL_SESSION, once.
+// tellSenders: a receiver's CANCEL_SESSION, once to an accessor, whatever lives
+// of it the session names.
 func (s *Session) tellSenders(r *Registry) {
 	for _, p := range s.peers {
 		live := s.unfenced(p.of, func(_ *Piece, c *ClaimState) bool { return Live(c.State) })
 		publishing := slices.ContainsFunc(s.Pieces, func(o *Piece) bool {
 			return o.Gate == "PUBLISHING" && o.find(p.of.Accessor) != nil
 		})
-		if s.lost() && !p.told && live && !publishing {
+		told := slices.ContainsFunc(s.peers, func(o *peer) bool { return o.told && o.of.Accessor == p.of.Accessor })
+		if s.lost() && !told && live && !publishing {
 			p.told = true
 			r.queue(p.of, "CANCEL_SESSION", s.Name, s.Side)
 		}
@@ -152,15 +173,15 @@ func (s *Session) quiesce(r *Registry) {
 	}
 	for _, p := range s.peers {
 		message := Message{p.of, "SESSION_QUIESCED", s.Name, s.Side}
-		waits := slices.Contains(r.Waiting, message)
+		waits := r.waits(message)
 		switch {
 		case !s.Settled() && waits:
-			r.Waiting = slices.DeleteFunc(r.Waiting, func(m Message) bool { return m == message })
+			r.Waiting = slices.DeleteFunc(r.Waiting, func(q Queued) bool { return q.Message == message })
 			p.owed = true
 		case waits:
 			p.owed = false
 		case s.Settled() && p.owed:
-			r.Waiting = append(r.Waiting, message)
+			r.queue(p.of, message.Label, s.Name, s.Side)
 			p.owed = false
 		}
 	}
@@ -177,22 +198,24 @@ func (r *Registry) ended(n Name) (never, succeeded bool) {
 
 // answer answers a request or cancel for an attempt that is not owned.
 func (r *Registry) answer(v visit, request bool) {
+	if r.waits(Message{v.from, "SESSION_QUIESCED", v.session, "send"}) {
+		return
+	}
 	if request {
 		r.queue(v.from, "CANCEL_SESSION", v.session, "send")
 	}
-	if m := (Message{v.from, "SESSION_QUIESCED", v.session, "send"}); !slices.Contains(r.Waiting, m) {
-		r.Waiting = append(r.Waiting, m)
-	}
+	r.queue(v.from, "SESSION_QUIESCED", v.session, "send")
 }
 
 // Requested is a REQUEST_DATA that has arrived (§8).
 func (r *Registry) Requested(at time.Duration, n Name, from Member) string {
 	return r.step(at, func() string {
 		s := r.Find(n)
+		was := r.over[n]
 		never, succeeded := r.ended(n)
 		v := visit{n, from}
 		switch {
-		case n.Attempt < 1 || s != nil && s.Side != "send":
+		case n.Attempt < 1 || s != nil && s.Side != "send" || was != nil && was.Side != "send":
 			return Invalid
 		case s != nil:
 			s.requested(from)
@@ -263,6 +286,7 @@ func (r *Registry) Cancel(at time.Duration, n Name, origin string, from Member) 
 		if kind := r.bury(n, origin); kind != "" {
 			return kind
 		}
+		r.answerKept()
 		a = Answer{Physical: "RETIRED"}
 		if s := r.over[n]; s != nil {
 			a.Outcome, a.Cause, a.Origin = s.Outcome, s.Cause, s.Origin
@@ -272,7 +296,6 @@ func (r *Registry) Cancel(at time.Duration, n Name, origin string, from Member) 
 		if s := r.over[n]; from != (Member{}) && (s == nil || s.Side == "send") {
 			r.answer(visit{n, from}, false)
 		}
-		r.answerKept()
 		return ""
 	})
 	return a, kind
@@ -308,7 +331,7 @@ func (r *Registry) forgetPeer(of Member, scope string) {
 			}
 		}
 	}
-	r.Waiting = slices.DeleteFunc(r.Waiting, func(m Message) bool {
+	r.Waiting = slices.DeleteFunc(r.Waiting, func(m Queued) bool {
 		return is(m.To, of) && reaches(scope, m.Side, "")
 	})
 	r.kept = slices.DeleteFunc(r.kept, func(v visit) bool { return is(v.from, of) && reaches(scope, "send", "") })

@@ -4,6 +4,7 @@
 package model
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -24,11 +25,11 @@ type Registry struct {
 	Doubted  []string // accessors that the quarantine remembers
 	Fatal    bool
 	Closed   bool // shutdown
-	Stopped  bool // and it was successful
 
 	Admitted, Released              int // pieces
 	StaleCalls, Duplicates, Ignored int
-	Waiting                         []Message
+	Waiting                         []Queued
+	Cells                           map[Cell]int // of the table of claims, how often each was looked up
 
 	over       map[Name]*Session // closed ones, until the watermark
 	newest     map[Request]int   // attempt
@@ -36,6 +37,7 @@ type Registry struct {
 	watermark  map[string]int
 	gone       map[Member]bool
 	known      []Member
+	steps      int
 	kept       []visit // requests for data of attempts that nobody knows yet
 }
 
@@ -49,7 +51,7 @@ type tomb struct {
 func New(c Config) *Registry {
 	return &Registry{
 		Config: c, Regions: make(map[string]*Region), over: make(map[Name]*Session), newest: make(map[Request]int),
-		tombstones: make(map[Request]*tomb), watermark: make(map[string]int), gone: make(map[Member]bool),
+		tombstones: make(map[Request]*tomb), watermark: make(map[string]int), gone: make(map[Member]bool), Cells: make(map[Cell]int),
 	}
 }
 
@@ -58,6 +60,9 @@ func (r *Registry) Tombstones() int { return len(r.tombstones) }
 
 // Kept says how many requests for data wait for their attempt.
 func (r *Registry) Kept() int { return len(r.kept) }
+
+// Over are the sessions that were closed and are remembered.
+func (r *Registry) Over() []*Session { return slices.Collect(maps.Values(r.over)) }
 
 // Find returns an owned session, or nil.
 func (r *Registry) Find(n Name) *Session {
@@ -294,19 +299,31 @@ func (r *Registry) Close(at time.Duration, n Name) string {
 func (r *Registry) release(s *Session) {
 	r.Sessions = slices.DeleteFunc(r.Sessions, func(o *Session) bool { return o == s })
 	r.Released += len(s.Pieces)
-	if !r.below(s.Name) {
-		r.over[s.Name] = s
+	r.over[s.Name] = s
+	r.forget()
+}
+
+// forget lets go of the requests below the watermark that are over.
+func (r *Registry) forget() {
+	for q := range r.newest {
+		owned := slices.ContainsFunc(r.Sessions, func(s *Session) bool { return s.Name.Request == q })
+		if owned || !r.below(Name{Request: q}) {
+			continue
+		}
+		delete(r.newest, q)
+		for n := range r.over {
+			if n.Request == q {
+				delete(r.over, n)
+			}
+		}
 	}
 }
 
 // Stop is §7.
 func (r *Registry) Stop(at time.Duration) string {
 	return r.step(at, func() string {
-		switch {
-		case r.Fatal:
+		if r.Fatal {
 			return Fatal
-		case r.Stopped:
-			return ""
 		}
 		r.Closed = true
 		for _, s := range r.Sessions {
@@ -324,7 +341,6 @@ func (r *Registry) Stop(at time.Duration) string {
 		for _, s := range slices.Clone(r.Sessions) {
 			r.release(s)
 		}
-		r.Stopped = true
 		return ""
 	})
 }
@@ -355,11 +371,7 @@ func (r *Registry) Watermark(at time.Duration, endpoint string, below int) strin
 				delete(r.tombstones, q)
 			}
 		}
-		for n := range r.over {
-			if r.below(n) {
-				delete(r.over, n)
-			}
-		}
+		r.forget()
 		r.answerKept()
 		return ""
 	})
