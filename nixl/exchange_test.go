@@ -164,6 +164,34 @@ func TestMetadataFromAPeer(t *testing.T) {
 	})
 }
 
+// A part goes to a peer that has the way already.
+func TestPartOfMetadataSentToAPeer(t *testing.T) {
+	a, at := listener(t, "sendpart-a")
+	b, from := listener(t, "sendpart-b")
+	if err := a.FetchMetadata(b.Name(), from); err != nil {
+		t.Fatal(err)
+	}
+	until(t, a, b.Name(), true)
+	mem := mapped(t, 4096)
+	reg := register(t, b, mem)
+	s := nixl.Segment{Addr: addr(mem), Len: 4096}
+	if got, err := a.CheckMetadata(b.Name(), nixl.DRAM, s); got || err != nil {
+		t.Fatalf("memory that was not announced: %v, %v", got, err)
+	}
+	if err := b.SendPartialMetadata([]*nixl.Registration{reg}, at); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		got, err := a.CheckMetadata(b.Name(), nixl.DRAM, s)
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it did not arrive: %v, %v", got, err)
+		}
+		if got {
+			break
+		}
+	}
+}
+
 func TestMetadataFromNowhere(t *testing.T) {
 	t.Setenv(nixl.EnvEtcd, "") // to be restored
 	if err := os.Unsetenv(nixl.EnvEtcd); err != nil {
