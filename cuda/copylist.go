@@ -9,8 +9,9 @@ import (
 	"slices"
 )
 
-// entrySize is what one copy takes: three numbers of 64 bits.
-const entrySize = 24
+// CopySize is what one copy of a [CopyList] takes, in bytes: three numbers of
+// 64 bits.
+const CopySize = 24
 
 // CopyList is a list of copies in pinned host memory, as both the driver's
 // batch call and a kernel read it: first the n destination addresses, then the
@@ -29,7 +30,7 @@ func (c *Context) NewCopyList(capacity int) (*CopyList, error) {
 	if capacity <= 0 || capacity > 1<<30 {
 		return nil, fmt.Errorf("%w: list for %d copies", ErrArgument, capacity)
 	}
-	m, err := c.AllocHost(capacity * entrySize)
+	m, err := c.AllocHost(capacity * CopySize)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (l *CopyList) use(m *Memory) {
 func (l *CopyList) Len() int { return l.added }
 
 // Table is the part of the list's memory that is filled, for a kernel.
-func (l *CopyList) Table() Range { return Range{memory: l.memory, len: uint64(l.n * entrySize)} }
+func (l *CopyList) Table() Range { return Range{memory: l.memory, len: uint64(l.n * CopySize)} }
 
 // Uses lists the memory that the copies touch, and the list's own.
 func (l *CopyList) Uses() []*Memory { return slices.Clone(l.uses) }

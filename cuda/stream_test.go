@@ -44,9 +44,10 @@ func TestFreeWaitsForProof(t *testing.T) {
 	if state, err := e.Query(); state != cuda.EventDone || err != nil {
 		t.Fatal(state, err)
 	}
+	another := got(r.ctx.Alloc(64))(t)
 	ok(t, device.Free())
 	ok(t, device.Free())
-	if err := s.Copy(device.All(), got(r.ctx.Alloc(64))(t).All()); !errors.Is(err, cuda.ErrClosed) {
+	if err := s.Copy(device.All(), another.All()); !errors.Is(err, cuda.ErrClosed) {
 		t.Errorf("copy to freed memory: %v", err)
 	}
 	if b := device.Bytes(); b != nil {
