@@ -117,11 +117,7 @@ func (c *core) mayTake(spec *PieceSpec, s *session) (*cohort, error) {
 	}
 	for i := range spec.Cohort {
 		m := &spec.Cohort[i]
-		p := co.peer(i)
-		if co == nil {
-			p = c.knownPeer(m.Accessor, m.Incarnation)
-		}
-		if p != nil && p.gone {
+		if co != nil && co.peer(i).gone || co == nil && c.isGone(m.Accessor, m.Incarnation) {
 			return nil, fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
 		}
 	}

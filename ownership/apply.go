@@ -41,12 +41,12 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 	if side != 0 && s.side != side {
 		return nil, 0, fail(KindInvalid, n.what(), "is of a "+s.side.String()+" session")
 	}
-	if n.Owner != c.cfg.Incarnation {
-		return stale("its owner is another incarnation of this endpoint")
-	}
 	o := s.piece(n.Piece.Piece)
 	if o == nil {
 		return stale("its piece is not owned")
+	}
+	if n.Owner != o.peer(0).self {
+		return stale("its owner is another incarnation of this endpoint")
 	}
 	offset := n.Sequence - o.first // wraps for one that is smaller
 	within := offset < uint64(o.total())
@@ -60,7 +60,7 @@ func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
 	if !within || o.find(n.Accessor) >= 0 {
 		return stale("its sequence is not the current one")
 	}
-	if p := c.knownPeer(n.Accessor, n.Incarnation); p != nil && p.gone {
+	if c.isGone(n.Accessor, n.Incarnation) {
 		return stale("its accessor's incarnation is gone")
 	}
 	return o, outsider, nil

@@ -5,8 +5,9 @@ package ownership
 
 import "slices"
 
-// peer is one life of an accessor. The own scatter and gather are the peer named
-// Local. It is known while a cohort or a session names it.
+// peer is one life of an accessor, as one life of the registry's own endpoint knows
+// it. The own scatter and gather are the peer named Local. It is known while a
+// cohort or a session names it.
 type peer struct {
 	accessor    Accessor
 	incarnation Incarnation
@@ -66,14 +67,24 @@ func (p *peer) local() bool { return p.accessor == Local }
 
 func (p *peer) member() Member { return Member{Accessor: p.accessor, Incarnation: p.incarnation} }
 
-// knownPeer returns the record of that life, nil if nothing names it.
+// knownPeer returns the record of that life, nil if nothing names it now.
 func (c *core) knownPeer(a Accessor, i Incarnation) *peer {
 	for _, p := range c.peers[a] {
-		if p.incarnation == i {
+		if p.incarnation == i && p.self == c.cfg.Incarnation {
 			return p
 		}
 	}
 	return nil
+}
+
+// isGone reports whether that life is known to be gone.
+func (c *core) isGone(a Accessor, i Incarnation) bool {
+	for _, p := range c.peers[a] {
+		if p.incarnation == i && p.gone {
+			return true
+		}
+	}
+	return false
 }
 
 // peer returns the record of that life, a new one if there is none.
@@ -81,7 +92,7 @@ func (c *core) peer(a Accessor, i Incarnation) *peer {
 	p := c.knownPeer(a, i)
 	if p == nil {
 		c.met++
-		p = &peer{accessor: a, incarnation: i, self: c.cfg.Incarnation, number: c.met}
+		p = &peer{accessor: a, incarnation: i, self: c.cfg.Incarnation, number: c.met, gone: c.isGone(a, i)}
 		c.peers[a] = append(c.peers[a], p)
 	}
 	return p

@@ -59,7 +59,7 @@ func (c *core) ack(e *evidence) error {
 	if s.side != Receive {
 		return fail(KindInvalid, e.session.what(), "is of the send side")
 	}
-	if p := c.knownPeer(e.from.Accessor, e.from.Incarnation); p != nil && p.gone {
+	if c.isGone(e.from.Accessor, e.from.Incarnation) {
 		return fail(KindStale, e.session.what(), e.from.String()+" is gone")
 	}
 	c.list(s)

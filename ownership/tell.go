@@ -13,7 +13,7 @@ import (
 // result queues the RESULT that a sender's claim gives as it moved (contract §8).
 func (c *core) result(o *owner, i int, says Evidence) {
 	p := o.peer(i)
-	name := ClaimName{p.incarnation, o.name(), c.cfg.Name, c.cfg.Incarnation, o.send.remote[i]}
+	name := ClaimName{p.incarnation, o.name(), c.cfg.Name, p.self, o.send.remote[i]}
 	c.queue(p.member(), Send, &Result{name, says})
 }
 
