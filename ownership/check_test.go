@@ -21,8 +21,8 @@ func checkInvariants(t testing.TB, r *Registry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := &r.core
-	if len(c.touchedOwners)+len(c.touchedSessions)+len(c.log.pending) > 0 {
-		t.Fatalf("a call left %d owners, %d sessions and %d effects unsettled", len(c.touchedOwners), len(c.touchedSessions), len(c.log.pending))
+	if len(c.touchedOwners)+len(c.touchedSessions)+c.log.pending > 0 {
+		t.Fatalf("a call left %d owners, %d sessions and %d effects unsettled", len(c.touchedOwners), len(c.touchedSessions), c.log.pending)
 	}
 	sessions := c.sessionsInOrder()
 	unsettled, owners, timed := 0, 0, 0

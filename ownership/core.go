@@ -141,10 +141,11 @@ func (c *core) ownedPiece(name PieceName) (*owner, error) {
 }
 
 func (c *core) touch(o *owner) {
-	if !o.touched {
-		o.touched = true
-		c.touchedOwners = append(c.touchedOwners, o)
+	if o.touched {
+		return // and so is its session
 	}
+	o.touched = true
+	c.touchedOwners = append(c.touchedOwners, o)
 	c.touchSession(o.session)
 }
 

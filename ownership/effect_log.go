@@ -15,9 +15,9 @@ import (
 // slabs, so that a call costs a fraction of an allocation.
 type effectLog struct {
 	seq     uint64
-	pending []Effect // of the call that runs; where room begins
+	room    []Effect // for lists
+	pending int      // in room: effects of the call that runs
 
-	room     []Effect // for lists
 	claims   slab[ClaimMoved]
 	gates    slab[GateMoved]
 	ended    slab[SessionEnded]
@@ -34,13 +34,13 @@ func (l *effectLog) stamp(at time.Duration) Stamp {
 }
 
 func (l *effectLog) add(e Effect) {
-	n := len(l.pending)
-	if n == len(l.room) { // the list goes on in a slab of its own
-		l.room = make([]Effect, max(2*n, slabSize))
-		copy(l.room, l.pending)
+	if l.pending == len(l.room) { // the list goes on in a slab of its own
+		room := make([]Effect, max(2*l.pending, slabSize))
+		copy(room, l.room)
+		l.room = room
 	}
-	l.room[n] = e
-	l.pending = l.room[:n+1]
+	l.room[l.pending] = e
+	l.pending++
 }
 
 func (l *effectLog) claimMoved(at time.Duration, o *owner, i int, e claim.Event, from, to claim.State) {
@@ -96,25 +96,27 @@ func (l *effectLog) messageQueued(at time.Duration, out Outgoing) {
 
 // take returns what was collected, in a slice of the caller's own.
 func (l *effectLog) take() Effects {
-	n := len(l.pending)
+	n := l.pending
 	if n == 0 {
 		return nil
 	}
 	out := l.room[:n:n]
-	l.pending, l.room = nil, l.room[n:]
+	l.pending, l.room = 0, l.room[n:]
 	return out
 }
 
 // slabSize is small enough that one effect which somebody keeps does not hold much.
 const slabSize = 64
 
-type slab[T any] struct{ free []T }
+type slab[T any] struct {
+	all  *[slabSize]T
+	used int
+}
 
 func (s *slab[T]) one() *T {
-	if len(s.free) == 0 {
-		s.free = make([]T, slabSize)
+	if s.all == nil || s.used == slabSize {
+		s.all, s.used = new([slabSize]T), 0
 	}
-	one := &s.free[0]
-	s.free = s.free[1:]
-	return one
+	s.used++
+	return &s.all[s.used-1]
 }

@@ -162,67 +162,64 @@ func (c *core) sending(o *owner) sending     { return sending{c, o} }
 
 // done carries the effects out that the call added to those of the calls around it.
 func (r receiving) done(out []receive.Effect, err error) error {
-	c, o, from := r.core, r.o, len(r.core.received)
+	c, from := r.core, len(r.core.received)
 	c.received = out
 	for k := from; k < len(out); k++ {
-		switch e := &out[k]; e.Kind {
-		case receive.ClaimMovedEffect:
-			c.claimMoved(o, e.A, e.Event, e.Was)
-		case receive.LocalMovedEffect:
-			c.claimMoved(o, o.size(), e.Event, e.Was)
-		case receive.GateMovedEffect:
-			c.gateMoved(o, e.Action, e.Before)
-		case receive.EndedEffect:
-			c.pieceEnded(o, e.How)
-		case receive.SessionFailedEffect:
-			c.sessionFailed(o, e.Why, e.Who)
-		case receive.InvalidatedEffect:
-			c.invalidated(o)
-		case receive.RepeatedEffect:
-			c.counters.Duplicates++
-		case receive.IgnoredOneEffect:
-			c.counters.Ignored++
-		case receive.LaterCauseEffect:
-			c.counters.LaterCauses++
-		case receive.GiveBackEffect:
-			c.giveBack(o)
-		}
+		c.carryOut(r.o, &out[k])
 	}
 	c.received = c.received[:from]
-	return c.ran(o, err)
+	return c.ran(r.o, err)
 }
 
 func (r sending) done(out []send.Effect, err error) error {
-	c, o, from := r.core, r.o, len(r.core.sent)
+	c, from := r.core, len(r.core.sent)
 	c.sent = out
 	for k := from; k < len(out); k++ {
-		switch e := &out[k]; e.Kind {
-		case send.ClaimMovedEffect:
-			c.claimMoved(o, e.A, e.Event, e.Was)
-		case send.TellEffect:
-			c.result(o, e.A, Evidence(e.Says))
-		case send.LocalMovedEffect:
-			c.claimMoved(o, o.size(), e.Event, e.Was)
-		case send.GateMovedEffect:
-			c.gateMoved(o, e.Action, e.Before)
-		case send.EndedEffect:
-			c.pieceEnded(o, e.How)
-		case send.SessionFailedEffect:
-			c.sessionFailed(o, e.Why, e.Who)
-		case send.InvalidatedEffect:
-			c.invalidated(o)
-		case send.RepeatedEffect:
-			c.counters.Duplicates++
-		case send.IgnoredOneEffect:
-			c.counters.Ignored++
-		case send.LaterCauseEffect:
-			c.counters.LaterCauses++
-		case send.GiveBackEffect:
-			c.giveBack(o)
+		e := &out[k]
+		if e.Kind == send.TellEffect {
+			c.result(r.o, e.A, Evidence(e.Says))
+			continue
 		}
+		c.carryOut(r.o, &receive.Effect{
+			Kind: asReceived[e.Kind], A: e.A, Event: e.Event, Was: e.Was, Action: e.Action, Before: e.Before, How: e.How, Why: e.Why, Who: e.Who,
+		})
 	}
 	c.sent = c.sent[:from]
-	return c.ran(o, err)
+	return c.ran(r.o, err)
+}
+
+// asReceived are the effects that both sides have.
+var asReceived = [...]receive.Kind{
+	send.ClaimMovedEffect: receive.ClaimMovedEffect, send.LocalMovedEffect: receive.LocalMovedEffect, send.GateMovedEffect: receive.GateMovedEffect,
+	send.EndedEffect: receive.EndedEffect, send.SessionFailedEffect: receive.SessionFailedEffect, send.InvalidatedEffect: receive.InvalidatedEffect,
+	send.RepeatedEffect: receive.RepeatedEffect, send.IgnoredOneEffect: receive.IgnoredOneEffect, send.LaterCauseEffect: receive.LaterCauseEffect,
+	send.GiveBackEffect: receive.GiveBackEffect,
+}
+
+// carryOut carries one effect of an owner's system out.
+func (c *core) carryOut(o *owner, e *receive.Effect) {
+	switch e.Kind {
+	case receive.ClaimMovedEffect:
+		c.claimMoved(o, e.A, e.Event, e.Was)
+	case receive.LocalMovedEffect:
+		c.claimMoved(o, o.size(), e.Event, e.Was)
+	case receive.GateMovedEffect:
+		c.gateMoved(o, e.Action, e.Before)
+	case receive.EndedEffect:
+		c.pieceEnded(o, e.How)
+	case receive.SessionFailedEffect:
+		c.sessionFailed(o, e.Why, e.Who)
+	case receive.InvalidatedEffect:
+		c.invalidated(o)
+	case receive.RepeatedEffect:
+		c.counters.Duplicates++
+	case receive.IgnoredOneEffect:
+		c.counters.Ignored++
+	case receive.LaterCauseEffect:
+		c.counters.LaterCauses++
+	case receive.GiveBackEffect:
+		c.giveBack(o)
+	}
 }
 
 // ran brings the end of a session, which the call may have caused, to its other pieces.

@@ -13,6 +13,7 @@ import (
 	memberrules "github.com/kvxfer/kvxfer/gen/member"
 	regionrules "github.com/kvxfer/kvxfer/gen/region"
 	"github.com/kvxfer/kvxfer/gen/report"
+	"github.com/kvxfer/kvxfer/gen/send"
 	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
@@ -57,4 +58,21 @@ func TestNumbersOfSystems(t *testing.T) {
 	}
 	same(FromLocal, asked[FromLocal])
 	same(FromPeer, asked[FromPeer])
+}
+
+// TestBothSidesHaveTheSameEffects: each effect of the send system is carried out as
+// the one of that name of the receive system, but tell, which only a sender has.
+func TestBothSidesHaveTheSameEffects(t *testing.T) {
+	for k := send.ClaimMovedEffect; ; k++ {
+		switch same := int(k) < len(asReceived) && asReceived[k].String() == k.String(); {
+		case strings.HasPrefix(k.String(), "Kind("):
+			if int(k) != len(asReceived) {
+				t.Fatalf("the table has %d rows, the system %d kinds", len(asReceived), k)
+			}
+			return
+		case k == send.TellEffect && asReceived[k] == 0:
+		case !same:
+			t.Errorf("%v is carried out as %v", k, asReceived[k])
+		}
+	}
 }
