@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
+)
+
+// site is one process's worth of the commands: a folder, and agents of a fabric
+// that stands for the network.
+type site struct {
+	t      *testing.T
+	name   string
+	fabric *loop.Fabric
+	dir    string
+	root   *os.Root
+	mu     sync.Mutex
+	events []Event // guarded by mu
+}
+
+func newSite(t *testing.T, fabric *loop.Fabric, name string) *site {
+	t.Helper()
+	s := &site{t: t, name: name, fabric: fabric, dir: t.TempDir()}
+	var err error
+	if s.root, err = os.OpenRoot(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.root.Close() })
+	return s
+}
+
+func (s *site) config() Config {
+	return Config{
+		Name: s.name, Chunk: 64 << 10, Parallel: 3, Patience: 100 * time.Millisecond,
+		RequestTimeout: time.Minute, Grace: time.Minute, OperationWait: time.Minute,
+		Open: func(name string) (Agent, error) { return s.fabric.Agent(name) },
+		Tell: func(e Event) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, e)
+		},
+	}
+}
+
+func (s *site) count(event string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.events {
+		if e.Event == event {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
+
+// file makes a file of random bytes.
+func (s *site) file(name string, size int) []byte {
+	s.t.Helper()
+	data := make([]byte, size)
+	r := rand.NewChaCha8([32]byte{byte(size)})
+	_, _ = r.Read(data)
+	if err := os.WriteFile(s.path(name), data, 0o644); err != nil {
+		s.t.Fatal(err)
+	}
+	return data
+}
+
+func (s *site) holds(name string, want []byte) {
+	s.t.Helper()
+	got, err := os.ReadFile(s.path(name))
+	if err != nil || !bytes.Equal(got, want) {
+		s.t.Errorf("%s: %d bytes, %v; want %d equal ones", name, len(got), err, len(want))
+	}
+}
+
+// tidy fails if anything is beside the files.
+func (s *site) tidy(want int) {
+	s.t.Helper()
+	entries, err := os.ReadDir(s.dir)
+	if err != nil || len(entries) != want {
+		s.t.Errorf("%d entries, %v; want %d: %v", len(entries), err, want, entries)
+	}
+}
+
+// serve starts a server, which stop ends in good order.
+func (s *site) serve() (addr string, stop func() error) {
+	s.t.Helper()
+	l, err := rpc.Listen("127.0.0.1:0")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return l.Addr(), s.serveOn(l)
+}
+
+var errOver = errors.New("test is over")
+
+func (s *site) serveOn(l *rpc.Listener) (stop func() error) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- Serve(ctx, s.config(), l, s.root, false) }()
+	var once sync.Once
+	var err error
+	stop = func() error {
+		once.Do(func() {
+			cancel(errOver)
+			if err = <-result; errors.Is(err, errOver) {
+				err = nil
+			}
+			l.Close()
+		})
+		return err
+	}
+	s.t.Cleanup(func() { _ = stop() })
+	return stop
+}
+
+func (s *site) job(addr, name string) Job {
+	return Job{Addr: addr, Op: Write, Root: s.root, Local: name, Remote: name}
+}
+
+func TestFilesGoBothWays(t *testing.T) {
+	fabric := loop.New(loop.Config{Auto: true})
+	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
+	addr, stop := server.serve()
+	for name, size := range map[string]int{"empty": 0, "byte": 1, "chunk": 64 << 10, "more": 64<<10 + 1, "many": 2_000_000} {
+		want := client.file(name, size)
+		r, err := Send(t.Context(), client.config(), client.job(addr, name))
+		if err != nil || r.Bytes != int64(size) || r.Lives != 1 || r.Peer != "server" {
+			t.Fatalf("send %s: %+v, %v", name, r, err)
+		}
+		server.holds(name, want)
+		back := client.job(addr, name)
+		back.Local = name + " back"
+		got, err := Recv(t.Context(), client.config(), back)
+		if err != nil || got.Digest != r.Digest {
+			t.Fatalf("recv %s: %+v, %v; sent with %s", name, got, err, r.Digest)
+		}
+		client.holds(name+" back", want)
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+	server.tidy(5)
+	client.tidy(10)
+}
+
+// A file that is there is not written over unless that is asked for, and what is
+// not there, or must not be named, is refused with the peer's own words.
+func TestRefusals(t *testing.T) {
+	fabric := loop.New(loop.Config{Auto: true})
+	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
+	addr, _ := server.serve()
+	old := server.file("old", 1000)
+	client.file("old", 2000)
+	var refused *RefusedError
+	if _, err := Send(t.Context(), client.config(), client.job(addr, "old")); !errors.As(err, &refused) || refused.Peer != "server" {
+		t.Errorf("send over a file: %v", err)
+	}
+	server.holds("old", old)
+	if _, err := Recv(t.Context(), client.config(), client.job(addr, "old")); !errors.Is(err, ErrExists) {
+		t.Errorf("recv over a file: %v", err)
+	}
+	if _, err := Recv(t.Context(), client.config(), client.job(addr, "none")); !errors.As(err, &refused) {
+		t.Errorf("recv of nothing: %v", err)
+	}
+	secret := client.job(addr, "x")
+	secret.Remote = "../secret"
+	if _, err := Recv(t.Context(), client.config(), secret); err == nil {
+		t.Error("recv of a path")
+	}
+	over := client.job(addr, "old")
+	over.Replace = true
+	if _, err := Send(t.Context(), client.config(), over); err != nil {
+		t.Errorf("replace: %v", err)
+	}
+	server.holds("old", client.file("old", 2000))
+}
+
+// A file that was begun goes on where it was: only chunks whose bytes are there
+// with the digest that was noted are kept.
+func TestResume(t *testing.T) {
+	fabric := loop.New(loop.Config{Auto: true})
+	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
+	want := server.file("f", 20*64<<10)
+	source := &Source{root: server.root}
+	f, shape, err := source.open("f", 64<<10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	s, err := openSink(t.Context(), client.root, "f", shape, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	buf := make([]byte, 64<<10)
+	for _, i := range []int64{0, 3, 19} {
+		d, err := source.read("f", shape, i, buf)
+		if err == nil {
+			err = s.write(i, buf, d)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.write(4, buf, Digest{}); !errors.Is(err, ErrChecksum) {
+		t.Errorf("a chunk with another digest: %v", err)
+	}
+	// A crash: one chunk's bytes did not get to the disk, and the last line of the
+	// journal was cut short.
+	if _, err := s.part.WriteAt([]byte("lost"), 3*64<<10); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.journal.f.WriteString(line(5, Digest{1})[:20]); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	addr, _ := server.serve()
+	r, err := Recv(t.Context(), client.config(), client.job(addr, "f"))
+	if err != nil || r.Resumed != 2*64<<10 {
+		t.Errorf("%+v, %v; want 2 chunks resumed", r, err)
+	}
+	client.holds("f", want)
+	client.tidy(1)
+}
+
+// A change of the file in the middle ends the transfer, and the next one begins
+// from nothing: chunks of two versions are never mixed.
+func TestChangedFile(t *testing.T) {
+	fabric := loop.New(loop.Config{Auto: true, BytesPerTick: 16 << 10})
+	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
+	server.file("f", 100*64<<10)
+	addr, _ := server.serve()
+	j := client.job(addr, "f")
+	var once sync.Once
+	j.Progress = func(done, size int64) {
+		if done > 0 && done < size {
+			once.Do(func() { server.file("f", 50*64<<10) })
+		}
+	}
+	_, err := Recv(t.Context(), client.config(), j)
+	var refused *RefusedError
+	if err != nil && !errors.As(err, &refused) {
+		t.Fatalf("got %v, want the peer's refusal", err)
+	}
+	if err == nil {
+		t.Skip("the file was received before it changed")
+	}
+	r, err := Recv(t.Context(), client.config(), client.job(addr, "f"))
+	if err != nil || r.Resumed != 0 {
+		t.Errorf("%+v, %v; want a fresh start", r, err)
+	}
+	client.holds("f", server.file("f", 50*64<<10))
+}

@@ -1,0 +1,261 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package files
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Errors of taking a file in.
+var (
+	// ErrExists: there is a file of that name, which is not to be replaced.
+	ErrExists = errors.New("the file exists")
+	// ErrChanged: the file is not what it was when it was asked for.
+	ErrChanged = errors.New("the file has changed")
+	// ErrChecksum: bytes do not have the checksum that their sender gave them.
+	ErrChecksum = errors.New("wrong checksum")
+)
+
+// Sink is a file that comes in. write may be called from several goroutines;
+// the rest belongs to one.
+type Sink struct {
+	root    *os.Root
+	name    string
+	replace bool
+	shape   Shape
+	part    *os.File // nil once the file is in place
+
+	mu      sync.Mutex
+	journal *journal // written under mu
+	digests []Digest // guarded by mu
+	have    []bool   // guarded by mu
+	// Resumed is how many bytes were there already, Done how many are there now.
+	Resumed int64
+	done    atomic.Int64
+}
+
+// openSink makes an unfinished file, or goes on with one of the same version.
+// What was noted of that is compared with its bytes. Where the file is in place
+// already, with a journal that says that it is this one, there is nothing to do.
+func openSink(ctx context.Context, root *os.Root, name string, shape Shape, replace bool) (*Sink, error) {
+	if err := errors.Join(CheckName(name), shape.check()); err != nil {
+		return nil, err
+	}
+	s := &Sink{
+		root: root, name: name, replace: replace, shape: shape,
+		digests: make([]Digest, shape.chunks()), have: make([]bool, shape.chunks()),
+	}
+	h, noted, err := readJournal(root, name)
+	ours := err == nil && h.Shape == shape
+	if ours {
+		if s.part, err = root.OpenFile(partName(name), os.O_RDWR, 0); err == nil {
+			return s, s.resume(ctx, noted)
+		}
+	}
+	if info, err := root.Stat(name); err == nil {
+		switch {
+		case ours && h.Done && info.Size() == shape.Size:
+			return s, s.finished(ctx, noted)
+		case !replace || !info.Mode().IsRegular():
+			return nil, fmt.Errorf("%w: %s", ErrExists, name)
+		}
+	}
+	if s.journal, err = createJournal(root, header{Shape: shape, File: name}); err != nil {
+		return nil, err
+	}
+	s.part, err = root.OpenFile(partName(name), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err == nil {
+		err = s.part.Truncate(shape.Size)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// finished takes over the digests of a file that is in place.
+func (s *Sink) finished(ctx context.Context, noted map[int64]Digest) error {
+	f, err := s.root.Open(s.name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := s.verify(ctx, f, noted); err != nil {
+		return err
+	}
+	if len(s.missing()) > 0 {
+		return fmt.Errorf("%w: %s", ErrExists, s.name)
+	}
+	return nil
+}
+
+func (s *Sink) resume(ctx context.Context, noted map[int64]Digest) (err error) {
+	if err = s.part.Truncate(s.shape.Size); err == nil {
+		err = s.verify(ctx, s.part, noted)
+	}
+	if err == nil {
+		s.journal, err = resumeJournal(s.root, s.name)
+	}
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	return nil
+}
+
+// verify keeps the noted chunks whose bytes are there.
+func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Digest) error {
+	work := make(chan int64)
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := range work {
+				offset, n := s.shape.at(i)
+				h := sha256.New()
+				if read, err := io.Copy(h, io.NewSectionReader(f, offset, n)); err == nil && read == n && Digest(h.Sum(nil)) == noted[i] {
+					s.took(i, noted[i])
+				}
+			}
+		})
+	}
+	for i := range noted {
+		if ctx.Err() != nil {
+			break
+		}
+		work <- i
+	}
+	close(work)
+	workers.Wait()
+	s.Resumed = s.done.Load()
+	return context.Cause(ctx)
+}
+
+func (s *Sink) took(i int64, d Digest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.have[i] {
+		s.have[i], s.digests[i] = true, d
+		_, n := s.shape.at(i)
+		s.done.Add(n)
+	}
+}
+
+// missing returns the chunks that are not there.
+func (s *Sink) missing() (list []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, have := range s.have {
+		if !have {
+			list = append(list, int64(i))
+		}
+	}
+	return list
+}
+
+// write puts a chunk in its place if it has the digest that its sender gave it.
+func (s *Sink) write(i int64, data []byte, d Digest) error {
+	offset, n := s.shape.at(i)
+	if int64(len(data)) != n || sha256.Sum256(data) != d {
+		return fmt.Errorf("chunk %d: %w", i, ErrChecksum)
+	}
+	if _, err := s.part.WriteAt(data, offset); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	err := s.journal.add(i, d)
+	s.mu.Unlock()
+	if err == nil {
+		s.took(i, d)
+	}
+	return err
+}
+
+// finish gives the file its name, once every byte of it is on the disk. The
+// journal stays, and says so, until forget.
+func (s *Sink) finish() (Digest, error) {
+	if s.part == nil { // it was in place before
+		return s.digest(), nil
+	}
+	if n := len(s.missing()); n > 0 {
+		return Digest{}, fmt.Errorf("%s: %d chunks are missing", s.name, n)
+	}
+	err := s.part.Sync()
+	if err == nil && !s.replace {
+		if _, there := s.root.Lstat(s.name); there == nil {
+			err = fmt.Errorf("%w: %s", ErrExists, s.name)
+		}
+	}
+	if err == nil {
+		err = s.complete()
+	}
+	if err == nil {
+		err = s.root.Rename(partName(s.name), s.name)
+	}
+	if err == nil {
+		err = syncFolder(s.root)
+	}
+	return s.digest(), err
+}
+
+// complete rewrites the journal as that of a whole file.
+func (s *Sink) complete() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j, err := createJournal(s.root, header{Shape: s.shape, File: s.name, Done: true})
+	if err != nil {
+		return err
+	}
+	old := s.journal
+	s.journal = j
+	for i, d := range s.digests {
+		if err = j.add(int64(i), d); err != nil {
+			break
+		}
+	}
+	return errors.Join(err, old.close())
+}
+
+func (s *Sink) digest() Digest {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return whole(s.shape.Size, s.shape.Chunk, slices.Clone(s.digests))
+}
+
+// forget removes what is beside the finished file.
+func (s *Sink) forget() error {
+	err := s.root.Remove(journalName(s.name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// Close closes the files and leaves them as they are, to go on another time.
+func (s *Sink) Close() error {
+	var err error
+	if s.part != nil {
+		err = s.part.Close()
+	}
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.close())
+	}
+	return err
+}
+
+func syncFolder(root *os.Root) error {
+	d, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
