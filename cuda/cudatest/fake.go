@@ -34,6 +34,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/kvxfer/kvxfer/cuda"
 	"github.com/kvxfer/kvxfer/internal/dl"
 )
 
@@ -171,4 +172,10 @@ func (f *Fake) Calls() []string {
 	defer C.free(unsafe.Pointer(b))
 	C.call_calls(f.calls, b, room)
 	return strings.Fields(C.GoString(b))
+}
+
+// Host is the host's view of a fake's device memory, which a real device has not.
+func (f *Fake) Host(m *cuda.Memory) []byte {
+	addr := m.Addr()
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), m.Len())
 }

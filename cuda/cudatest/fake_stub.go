@@ -5,7 +5,11 @@
 
 package cudatest
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/kvxfer/kvxfer/cuda"
+)
 
 // Mode says when a fake does the work of its streams.
 type Mode int
@@ -53,3 +57,6 @@ func (*Fake) InUse() int { return 0 }
 
 // Calls is empty in this build.
 func (*Fake) Calls() []string { return nil }
+
+// Host is empty in this build.
+func (*Fake) Host(*cuda.Memory) []byte { return nil }
