@@ -155,6 +155,10 @@ func (s *Session) Physical() ownership.Physical {
 // closed.
 func (s *Session) State() (ownership.SessionState, bool) { return s.endpoint.registry.Session(s.name) }
 
+// Changed returns a channel that is closed when something of the session has
+// moved since the call. Call it before State, and no change is missed.
+func (s *Session) Changed() <-chan struct{} { return s.changed.wait() }
+
 // Wait waits for the outcome. It returns nil for SUCCEEDED, an *OutcomeError
 // for any other, and the context's error if that ends first: a context ends
 // the wait, never the claim.
