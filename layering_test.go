@@ -65,6 +65,7 @@ var layers = map[string]layer{
 	// Adapters.
 	"internal/dl":            {cgo: true},
 	"internal/nixlc":         {ours: []string{"internal/dl"}, cgo: true},
+	"internal/nixltest":      {},
 	"nixl":                   {ours: []string{"internal/dl", "internal/nixlc"}, cgo: true},
 	"nixl/wheel":             {},
 	"backend/loop":           {ours: []string{"backend", "memory"}},

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"github.com/kvxfer/kvxfer/internal/nixlc"
+	"github.com/kvxfer/kvxfer/internal/nixltest"
 )
 
 // The price of safety: a poll pass over the same handles through the binding
 // and straight through the C helper, with a library that answers at once.
 func BenchmarkPoll10000(b *testing.B) {
-	a := fakeAgent(b, fakeWheel(b, "1.5.1"))
+	a := fakeAgent(b, nixltest.Wheel(b, "1.5.1"))
 	requests := make([]*Request, 10_000)
 	handles := make([]nixlc.Request, len(requests))
 	for i := range requests {

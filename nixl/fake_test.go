@@ -8,41 +8,13 @@ package nixl
 import (
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-)
 
-// fakeWheel compiles the fake into the layout of an unpacked wheel of the
-// given version, empty for a build that says none, and returns its folder.
-func fakeWheel(t testing.TB, version string, defines ...string) string {
-	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler (cc) on this machine")
-	}
-	dir := t.TempDir()
-	libs := filepath.Join(dir, ".nixl_cu12.mesonpy.libs")
-	if err := os.Mkdir(libs, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if version != "" {
-		if err := os.Mkdir(filepath.Join(dir, "nixl_cu12-"+version+".dist-info"), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	args := []string{"-shared", "-fPIC", "-Wall", "-Werror", "-o", filepath.Join(libs, LibraryName)}
-	for _, d := range defines {
-		args = append(args, "-D"+d)
-	}
-	args = append(args, filepath.Join("testdata", "fake_nixl.c"))
-	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, b)
-	}
-	return dir
-}
+	"github.com/kvxfer/kvxfer/internal/nixltest"
+)
 
 // fakeAgent is an agent of the fake in dir, with a UCX backend and registered
 // memory. The fake's notes start empty.
@@ -108,7 +80,7 @@ var codes = []Code{
 
 // Every code of a first post, for UCX and for another plugin.
 func TestEveryCodeOfPost(t *testing.T) {
-	dir := fakeWheel(t, "1.5.1")
+	dir := nixltest.Wheel(t, "1.5.1")
 	for _, code := range codes {
 		for _, ucx := range []bool{true, false} {
 			a := fakeAgent(t, dir)
@@ -141,7 +113,7 @@ func TestEveryCodeOfPost(t *testing.T) {
 // Every code of a status: success alone ends, and after any error the handle
 // never says done again, whatever the library would answer.
 func TestEveryCodeOfStatus(t *testing.T) {
-	dir := fakeWheel(t, "1.5.1")
+	dir := nixltest.Wheel(t, "1.5.1")
 	for _, code := range codes {
 		a := fakeAgent(t, dir)
 		r := scripted(t, a, "post=1;status="+itoa(code)+",0")
@@ -178,7 +150,7 @@ func TestEveryCodeOfStatus(t *testing.T) {
 
 // What is refused must never reach the library.
 func TestRefusalsComeBeforeTheLibrary(t *testing.T) {
-	a := fakeAgent(t, fakeWheel(t, "1.5.1"))
+	a := fakeAgent(t, nixltest.Wheel(t, "1.5.1"))
 	r := scripted(t, a, "post=1;status=1")
 	if _, err := r.Post(); err != nil {
 		t.Fatal(err)
@@ -201,7 +173,7 @@ func TestRefusalsComeBeforeTheLibrary(t *testing.T) {
 // NIXL has crashed in a post whose memory was deregistered or whose peer was
 // replaced after the request was built.
 func TestStaleRequestIsNotPosted(t *testing.T) {
-	dir := fakeWheel(t, "1.5.1")
+	dir := nixltest.Wheel(t, "1.5.1")
 	for name, take := range map[string]struct {
 		away func(*Request) error
 		want error
@@ -233,7 +205,7 @@ func TestStaleRequestIsNotPosted(t *testing.T) {
 }
 
 func TestReleaseThatFailsKeepsTheRequest(t *testing.T) {
-	a := fakeAgent(t, fakeWheel(t, "1.5.1"))
+	a := fakeAgent(t, nixltest.Wheel(t, "1.5.1"))
 	r := scripted(t, a, "post=0;release=-2,0")
 	if _, err := r.Post(); err != nil {
 		t.Fatal(err)
@@ -259,7 +231,7 @@ func TestReleaseThatFailsKeepsTheRequest(t *testing.T) {
 
 // A second post of a handle is no first: the first may have queued something.
 func TestNotFoundOfARepostProvesNothing(t *testing.T) {
-	a := fakeAgent(t, fakeWheel(t, "1.5.1"))
+	a := fakeAgent(t, nixltest.Wheel(t, "1.5.1"))
 	r := scripted(t, a, "post=0,-6")
 	if s, _ := r.Post(); s != StatusDone {
 		t.Fatal(s)
@@ -280,10 +252,10 @@ func TestRefusedLibraries(t *testing.T) {
 		want error
 		says string
 	}{
-		"1.0.1":           {fakeWheel(t, "1.0.1"), ErrVersion, "1.0.1"},
-		"1.3.2":           {fakeWheel(t, "1.3.2"), ErrVersion, "stale handle"},
-		"no version":      {fakeWheel(t, "", "FAKE_OLD"), ErrVersion, "unknown"},
-		"a symbol lacks":  {fakeWheel(t, "1.5.1", "FAKE_PARTIAL"), ErrNoLibrary, "nixl_capi_gen_notif"},
+		"1.0.1":           {nixltest.Wheel(t, "1.0.1"), ErrVersion, "1.0.1"},
+		"1.3.2":           {nixltest.Wheel(t, "1.3.2"), ErrVersion, "stale handle"},
+		"no version":      {nixltest.Wheel(t, "", "FAKE_OLD"), ErrVersion, "unknown"},
+		"a symbol lacks":  {nixltest.Wheel(t, "1.5.1", "FAKE_PARTIAL"), ErrNoLibrary, "nixl_capi_gen_notif"},
 		"an empty folder": {empty, ErrNoLibrary, "nothing there"},
 		"no such file":    {filepath.Join(empty, "lib.so"), ErrNoLibrary, "no such file"},
 		"cut short":       {cut, ErrNoLibrary, cut},
@@ -301,7 +273,7 @@ func TestAcceptedLibraries(t *testing.T) {
 	for version, want := range map[string]Version{
 		"1.4.1": {1, 4, 1}, "1.5.1": {1, 5, 1}, "1.10.0": {1, 10, 0}, "": {1, 5, 0},
 	} {
-		dir := fakeWheel(t, version)
+		dir := nixltest.Wheel(t, version)
 		t.Setenv(EnvLibrary, dir)
 		lib, err := Open(Options{})
 		if err != nil || lib.Version() != want || !strings.Contains(lib.Found(), EnvLibrary) {

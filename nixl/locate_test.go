@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/kvxfer/kvxfer/internal/nixltest"
 )
 
 // fakePython puts a python3 in front that says that its path is dir.
@@ -25,16 +27,16 @@ func fakePython(t *testing.T, dir string) {
 }
 
 func TestSearchOrder(t *testing.T) {
-	given, env, python, folder := fakeWheel(t, "1.5.1"), fakeWheel(t, "1.5.1"), fakeWheel(t, "1.5.1"), fakeWheel(t, "1.5.1")
+	given, env, python, folder := nixltest.Wheel(t, "1.5.1"), nixltest.Wheel(t, "1.5.1"), nixltest.Wheel(t, "1.5.1"), nixltest.Wheel(t, "1.5.1")
 	venv := t.TempDir()
 	site := filepath.Join(venv, "lib", "python3.12", "site-packages")
 	if err := os.MkdirAll(filepath.Dir(site), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Symlink(fakeWheel(t, "1.5.1"), site); err != nil {
+	if err := os.Symlink(nixltest.Wheel(t, "1.5.1"), site); err != nil {
 		t.Fatal(err)
 	}
-	old := fakeWheel(t, "1.3.2")
+	old := nixltest.Wheel(t, "1.3.2")
 	inside := func(dir string) string {
 		real, err := filepath.EvalSymlinks(filepath.Join(dir, ".nixl_cu12.mesonpy.libs", LibraryName))
 		if err != nil {
@@ -72,7 +74,7 @@ func TestSearchOrder(t *testing.T) {
 
 // What the user named is never replaced by something else that is there.
 func TestNamedPlaceIsTheOnlyOne(t *testing.T) {
-	good := fakeWheel(t, "1.5.1")
+	good := nixltest.Wheel(t, "1.5.1")
 	t.Setenv(EnvLibrary, filepath.Join(t.TempDir(), "none.so"))
 	_, err := Open(Options{Folders: []string{good}})
 	var nf *NotFoundError
@@ -84,7 +86,7 @@ func TestNamedPlaceIsTheOnlyOne(t *testing.T) {
 func TestNewestFolderFirst(t *testing.T) {
 	dir := t.TempDir()
 	for _, v := range []string{"1.5.1", "1.10.0", "1.4.1"} {
-		if err := os.Symlink(fakeWheel(t, v), filepath.Join(dir, v)); err != nil {
+		if err := os.Symlink(nixltest.Wheel(t, v), filepath.Join(dir, v)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -7,32 +7,18 @@ package nixlc
 
 import (
 	"errors"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/kvxfer/kvxfer/internal/dl"
+	"github.com/kvxfer/kvxfer/internal/nixltest"
 )
 
-// loadFake compiles the fake library of package nixl and loads it.
+// loadFake builds the fake library and loads it.
 func loadFake(t testing.TB, defines ...string) (API, error) {
 	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler (cc) on this machine")
-	}
-	out := filepath.Join(t.TempDir(), "libnixl_capi.so")
-	args := []string{"-shared", "-fPIC", "-Wall", "-Werror", "-O2", "-o", out}
-	for _, d := range defines {
-		args = append(args, "-D"+d)
-	}
-	args = append(args, filepath.Join("..", "..", "nixl", "testdata", "fake_nixl.c"))
-	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, b)
-	}
-	return Load(out)
+	return Load(nixltest.Library(nixltest.Wheel(t, "", defines...)))
 }
 
 func mustLoadFake(t testing.TB) API {
@@ -57,6 +43,9 @@ func newAgent(t testing.TB, api API) Agent {
 func request(t testing.TB, api API, a Agent, script string, n int) Request {
 	t.Helper()
 	list := List{Descs: make([]Desc, n)}
+	if _, code := api.LoadRemoteMD(a, []byte(script)); code != CodeSuccess {
+		t.Fatal(code)
+	}
 	r, code := api.CreateRequest(a, &RequestSpec{Op: OpWrite, Local: list, Remote: list, Peer: script, Extra: Extra{Notify: []byte("n")}})
 	if code != CodeSuccess || r == 0 {
 		t.Fatalf("create: %v, %v", r, code)
@@ -114,7 +103,7 @@ func TestListsAndStringsCrossWhole(t *testing.T) {
 	if names, code := api.Plugins(a); code != CodeSuccess || !slices.Equal(names, []string{"UCX", "POSIX"}) {
 		t.Errorf("plugins: %v, %v", names, code)
 	}
-	if md, code := api.LocalMD(a); code != CodeSuccess || string(md) != "local" {
+	if md, code := api.LocalMD(a); code != CodeSuccess || !strings.HasPrefix(string(md), "FAKEMD") {
 		t.Errorf("metadata: %q, %v", md, code)
 	}
 	if name, code := api.LoadRemoteMD(a, []byte("peer")); code != CodeSuccess || name != "peer" {
@@ -123,7 +112,7 @@ func TestListsAndStringsCrossWhole(t *testing.T) {
 	if b, code := api.CreateBackend(a, "NONE", []string{"k", "v"}); code != CodeBackend || b != 0 {
 		t.Errorf("backend: %v, %v", b, code)
 	}
-	if code := api.GenNotif(a, "peer", []byte("x")); code != CodeNotFound {
+	if code := api.GenNotif(a, "nobody", []byte("x")); code != CodeNotFound {
 		t.Errorf("gen_notif: %v", code)
 	}
 	if _, code := api.CreateRequest(a, &RequestSpec{Peer: "create=-2"}); code != CodeBackend {
