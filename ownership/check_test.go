@@ -102,7 +102,10 @@ func recountSession(s *session, doubts map[*peer]int) error {
 	if !s.listed() && (s.outcome() == outcome.Failed || s.outcome() == outcome.Cancelled) {
 		return fmt.Errorf("it is %v, and has no list of its members", s.outcome())
 	}
-	for _, got := range s.members() {
+	for k, got := range s.members() {
+		if m, _ := s.memberOf(got.peer.member()); m != &s.members()[k] {
+			return fmt.Errorf("member %v is listed twice", got.peer.member())
+		}
 		want := members[got.peer]
 		if want == nil {
 			want = &member{}

@@ -99,14 +99,14 @@ func (m *member) hear(s *session) {
 // visit makes a peer a member because it asked for something.
 func (c *core) visit(s *session, from Member) *member {
 	c.list(s)
-	p := c.peer(from.Accessor, from.Incarnation)
-	m := s.member(p)
-	if m == nil {
-		m = s.join(p)
-		m.hear(s)
-		m.visits = true
-		p.visits = append(p.visits, s)
+	if m, _ := s.memberOf(from); m != nil {
+		return m
 	}
+	p := c.peer(from.Accessor, from.Incarnation)
+	m := s.join(p)
+	m.hear(s)
+	m.visits = true
+	p.visits = append(p.visits, s)
 	return m
 }
 

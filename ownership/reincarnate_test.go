@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/kvxfer/kvxfer/gen/operation"
@@ -86,4 +87,17 @@ func TestNoOtherLifeAfterFatal(t *testing.T) {
 	h.ok(h.reg.Fail(0, p.Session, "test"))
 	h.ok(h.reg.Tick(6 * second))
 	h.want(ErrFatal)(h.reg.Reincarnate(6*second, Incarnation{2}))
+}
+
+// TestReincarnateKnowsItsVisitors: a peer that asks for data of a session of the
+// former life is the member that the session has.
+func TestReincarnateKnowsItsVisitors(t *testing.T) {
+	h := newHarness(t)
+	p := h.open(1, Send, "a")
+	h.ok(h.reg.Requested(h.now, p.Session, h.member("a")))
+	h.ok(h.reg.Reincarnate(h.now, Incarnation{2}))
+	h.ok(h.reg.Requested(h.now, p.Session, h.member("a")))
+	if got, want := h.labels("a"), []string{"CANCEL_SESSION", "SESSION_QUIESCED"}; !slices.Equal(got, want) {
+		t.Fatalf("a is told %v, want %v", got, want)
+	}
 }

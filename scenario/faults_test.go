@@ -48,7 +48,7 @@ var faults = map[string][]edit{
 		{receiveRules, "	return s.claims.is(uint8(claim.Unpublished)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()", "	return s.claims.is(uint8(claim.InDoubt)) | s.claims.is(uint8(claim.Published)) | s.deliveredMask()"},
 	},
 	"I6 the end of the grace frees a claim": {
-		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces {\n			for i := range o.claims {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
+		{"retirement.go", "			c.latchFatal(s, due, at)\n		}\n		c.schedule(s)\n", "		for _, o := range s.pieces() {\n			for i := range o.total() {\n				c.fenceClaim(o, i)\n			}\n		}\n		c.flush()\n		}\n		c.deadlines.clear(s)\n"},
 	},
 	"I7 an invalid owner is released": {{receiveRules, "	return !s.flags.has(flagInvalid) && s.gate.Shut() &&", "	return s.gate.Shut() &&"}},
 	"I8 a release runs twice":         {{"owner_effects.go", "	c.log.pieceReleased(c.now, o)\n", "	c.log.pieceReleased(c.now, o)\n	c.log.pieceReleased(c.now, o)\n"}},
@@ -58,7 +58,7 @@ var faults = map[string][]edit{
 	},
 	"I10 a trigger moves the deadline":    {{"../gen/retirement/retirement.gen.go", "	if !s.flags.has(flagDraining) && (s.flags.has(flagArmed) || !isSettled) {\n", "	if s.flags.has(flagArmed) || !isSettled {\n"}},
 	"I11 evidence of a fenced name":       {{receiveRules, "	if s.flags.has(flagReleased) || s.fenced>>a&1 != 0 {\n		return out, errHear1\n", "	if s.flags.has(flagReleased) {\n		return out, errHear1\n"}},
-	"I11 evidence of a life that is over": {{"report.go", "	case o.member(i).peer.gone:\n", "	case false:\n"}},
+	"I11 evidence of a life that is over": {{"report.go", "	case o.peer(i).gone:\n", "	case false:\n"}},
 	"I12 a held region is handed out":     {{regionRules, "	if int(s.holders) > 0 {\n		return out, errReuse2\n", "	if false {\n		return out, errReuse2\n"}},
 	"I13 the latest report leaves first":  {{"outbox.go", "		return q.first\n", "		return q.last\n"}},
 	"I16 a region forgets its owner":      {{"owner_effects.go", "	o.region.release(o)\n", ""}},
