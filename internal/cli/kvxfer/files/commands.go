@@ -46,8 +46,10 @@ type Result struct {
 	Bytes   int64         `json:"bytes"`
 	Resumed int64         `json:"resumed"` // of these were there before
 	Digest  string        `json:"digest"`  // equal on both sides
-	Took    time.Duration `json:"took_ns"`
-	Lives   int           `json:"lives"` // 1, and one more for each that ended in doubt
+	Took    time.Duration `json:"took_ns"` // since the two sides knew each other
+	Lives   int           `json:"lives"`   // 1, and one more for each that ended in doubt
+
+	began time.Time
 }
 
 // Recv gets a file from the node at an address.
@@ -80,13 +82,11 @@ func Send(ctx context.Context, c Config, j Job) (r Result, err error) {
 // client runs a conversation with the node at an address: anew with each life of
 // either side.
 func (n *Node) client(ctx context.Context, j Job, talk func(context.Context, *life, string) error, r *Result) (Result, error) {
-	began := time.Now()
 	r.File = j.Remote
 	err := n.run(ctx, func(l *life) error {
 		r.Lives++
 		return l.converse(j, talk, r)
 	})
-	r.Took = time.Since(began)
 	return *r, err
 }
 
@@ -113,8 +113,12 @@ func (l *life) converse(j Job, talk func(context.Context, *life, string) error, 
 				continue // the same one goes on
 			}
 			now.end()
+			if r.began.IsZero() {
+				r.began = time.Now()
+			}
 			r.Peer, now = link.Peer(), l.talk(link, talk)
 		case <-now.done():
+			r.Took = time.Since(r.began)
 			return now.err
 		case err := <-kept:
 			return err
