@@ -43,7 +43,7 @@ spin: ## install Spin where that is possible; without it, the comparisons with S
 test: nixl spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
-verify: fmt-check mod-check lint gen-check nocgo race explore faults ## all checks and tests, with what is installed
+verify: fmt-check mod-check lint gen-check nocgo race explore mutate-spec faults ## all checks and tests, with what is installed
 
 .PHONY: fmt-check
 fmt-check: ## fail on files that gofmt would change
@@ -83,6 +83,11 @@ race: ## all tests, race detector on, random order
 .PHONY: explore
 explore: ## the exhaustive explorations, the comparisons with Spin, and the long walks
 	@$(GO) test -shuffle=on ./fsm/check ./fsm/codegen ./fsm/export ./fsm/interpret
+
+# Machines and tables have their changes tried by a test of package spec.
+.PHONY: mutate-spec
+mutate-spec: build ## change the systems of spec/ in one place at a time: a property finds each change, or the spec says why it may live
+	@bin/fsmgen check --mutate --replicas 1..2 --max-memory 512
 
 # A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
 # printed seed the same third again.

@@ -57,6 +57,7 @@ var layers = map[string]layer{
 	"fsm/export":    {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/lint":      {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/format":    {ours: []string{"fsm", "fsm/expr", "fsm/load"}, third: []string{"go.yaml.in/yaml/v3"}},
+	"fsm/mutate":    {ours: []string{"fsm", "fsm/load"}},
 	"fsm/compare":   {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/interpret": {ours: []string{"fsm", "fsm/expr", "fsm/load"}},
 	"fsm/bench":     {},

@@ -169,18 +169,28 @@ func (e *engine) number(comp int, word uint32) uint32 {
 	for _, comp := range c.comps {
 		e.prepare(comp, word)
 	}
-	if n>>c.width != 0 {
-		from := e.current()
-		c.width++
-		e.layout()
-		if to := e.current(); !e.full {
-			e.code = from.move(e.code, to)
-			e.unplan()
-			e.recode(from, to)
-		}
+	if n>>c.width != 0 && !e.full {
+		e.widen(c)
 	}
 	e.grown()
 	return n
+}
+
+// widen gives the numbers of a class one more bit, or notes that a code has none left:
+// then there is no code with the new number.
+func (e *engine) widen(c *class) {
+	from := e.current()
+	c.width++
+	if e.layout(); e.full {
+		c.width--
+		e.layout()
+		e.full = true
+		return
+	}
+	to := e.current()
+	e.code = from.move(e.code, to)
+	e.unplan()
+	e.recode(from, to)
 }
 
 // prepare finds out what a new word of a component rules out, whatever the others.

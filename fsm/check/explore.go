@@ -89,7 +89,7 @@ func (x *explorer) sweep() {
 			x.levels = append(x.levels, head)
 			levelEnd = x.q.n
 		}
-		if head&255 == 0 && x.stop(head) {
+		if (head&255 == 0 || x.full) && x.stop(head) {
 			return
 		}
 		if x.sym && (head < 64 || head&4095 == 0) && !x.exchangeable(x.q.at(head)) {
@@ -228,7 +228,7 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 	if l.bad && x.badHit == nil {
 		x.badHit = x.hitAt(head, i)
 	}
-	if code == x.code {
+	if code == x.code || x.full {
 		return false
 	}
 	x.alive[i] = true
@@ -240,9 +240,6 @@ func (x *explorer) edge(head, i int, l *leaf) bool {
 		for _, mv := range x.moved {
 			x.local.note(x.m.comps[mv.comp].class, x.idx[mv.comp], mv.idx)
 		}
-	}
-	if x.full {
-		return true
 	}
 	x.arrive(code)
 	return true

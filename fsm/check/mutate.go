@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/kvxfer/kvxfer/fsm/load"
@@ -21,6 +22,23 @@ const (
 	Explained       // it survives, and the spec says why it may
 	Unknown         // its exploration did not finish
 )
+
+// String returns the fate in words.
+func (f Fate) String() string {
+	switch f {
+	case Killed:
+		return "found"
+	case Equivalent:
+		return "changes nothing"
+	case Survived:
+		return "survives"
+	case Explained:
+		return "explained"
+	case Unknown:
+		return "not finished"
+	}
+	return "no fate"
+}
 
 // Mutant is a system with one thing changed.
 type Mutant struct {
@@ -59,32 +77,41 @@ func (m *Mutation) Survived() int { return m.count(Survived) + m.count(Unknown) 
 func (m *Mutation) Explained() int { return m.count(Explained) }
 
 // Mutate checks every system that differs from sys in one guard, refusal,
-// statement, reaction or cell of a machine. The assumptions about the outside world
-// are left as they are. sys itself has to be as its spec says; it is changed while
-// Mutate runs, and as before when it returns.
-func Mutate(ctx context.Context, sys *load.System, o Options) (*Mutation, error) {
-	o.Progress = nil
-	o.print = true
-	base, err := System(ctx, sys, o)
-	if err != nil {
-		return nil, err
-	}
-	if !base.OK() {
-		return nil, &ArgumentError{sys.Name, "mutation needs a system whose properties are as the spec says"}
-	}
-	out := &Mutation{}
-	for _, mu := range mutations(sys) {
-		undo := mu.apply()
-		r, err := System(ctx, sys, o)
-		undo()
-		m := Mutant{What: mu.what, File: mu.file, Pos: mu.pos}
-		if m.File == "" {
-			m.File = sys.Source.File
-		}
+// statement, reaction or cell of a machine, once for each of the options, until a
+// property finds it. The assumptions about the outside world are left as they are. sys
+// itself has to be as its spec says; it is changed while Mutate runs, and as before
+// when it returns. A mutant that has far more states than sys is not finished, unless
+// an option bounds them otherwise. progress, unless nil, is called before each mutant.
+func Mutate(ctx context.Context, sys *load.System, progress func(done, all int), options ...Options) (*Mutation, error) {
+	var bases []*Result
+	for i := range options {
+		o := &options[i]
+		o.Progress, o.print = nil, true
+		base, err := System(ctx, sys, *o)
 		if err != nil {
 			return nil, err
 		}
-		m.Fate, m.By = fate(base, r)
+		if !base.OK() {
+			return nil, &ArgumentError{sys.Name, "mutation needs a system whose properties are as the spec says"}
+		}
+		if o.MaxStates == 0 {
+			o.MaxStates = 1<<16 + 16*base.States
+		}
+		bases = append(bases, base)
+	}
+	out := &Mutation{}
+	all := mutations(sys)
+	for i, mu := range all {
+		if progress != nil {
+			progress(i, len(all))
+		}
+		m := Mutant{What: mu.what, File: cmp.Or(mu.file, sys.Source.File), Pos: mu.pos}
+		undo := mu.apply()
+		err := m.meet(ctx, sys, bases, options)
+		undo()
+		if err != nil {
+			return nil, err
+		}
 		if m.Fate == Survived && sys.Tolerates(mu.what) {
 			m.Fate = Explained
 		}
@@ -94,6 +121,25 @@ func Mutate(ctx context.Context, sys *load.System, o Options) (*Mutation, error)
 		}
 	}
 	return out, nil
+}
+
+// meet finds the fate of a mutant that sys is at the moment.
+func (m *Mutant) meet(ctx context.Context, sys *load.System, bases []*Result, options []Options) error {
+	m.Fate = Equivalent
+	for i, o := range options {
+		r, err := System(ctx, sys, o)
+		if err != nil {
+			return err
+		}
+		switch f, by := fate(bases[i], r); {
+		case f == Killed:
+			m.Fate, m.By = Killed, by
+			return nil
+		case f == Unknown, f == Survived && m.Fate != Unknown:
+			m.Fate = f
+		}
+	}
+	return nil
 }
 
 func fate(base, r *Result) (Fate, string) {

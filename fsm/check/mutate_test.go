@@ -16,7 +16,7 @@ import (
 func TestMutate(t *testing.T) {
 	sys := benchSystem(t)
 	before := explore(t, sys, check.Options{Replicas: 1})
-	r, err := check.Mutate(t.Context(), sys, check.Options{Replicas: 1})
+	r, err := check.Mutate(t.Context(), sys, nil, check.Options{Replicas: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestMutate(t *testing.T) {
 		t.Error("the system is not what it was before")
 	}
 	sys.Survivors = []load.Survivor{{Change: "action begin: without *", Why: "a begin alone shows nothing"}}
-	if r, err = check.Mutate(t.Context(), sys, check.Options{Replicas: 1}); err != nil {
+	if r, err = check.Mutate(t.Context(), sys, nil, check.Options{Replicas: 1}); err != nil {
 		t.Fatal(err)
 	}
 	if m := find(r, "action begin: without condition outcome != CANCELLED"); m.Fate != check.Explained {

@@ -86,6 +86,9 @@ func (e *engine) change(l *leaf) uint64 {
 func (e *engine) firstChange(l *leaf) uint64 {
 	c, w := int(l.comp), l.writes[0]
 	to := e.number(c, e.w[c]&^w.clear|w.set) // may lay codes out anew, and so drop next
+	if e.full {
+		return stays
+	}
 	n := int(e.idx[c])
 	flip := stays
 	if to != e.idx[c] {

@@ -114,3 +114,14 @@ func (t *Table) ThenName(r *Rule, i int) string {
 	}
 	return ""
 }
+
+// InvalidRule is what the table answers for inputs outside their enums, as a rule that
+// matches nothing.
+func (t *Table) InvalidRule() *Rule { return t.invalid }
+
+// Written returns where a rule writes the value of an output; ok is false where it says
+// nothing of it.
+func (t *Table) Written(r *Rule, output *Column) (pos Pos, ok bool) {
+	v, ok := r.then[output.Name]
+	return v.pos, ok
+}

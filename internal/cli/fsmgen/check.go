@@ -93,30 +93,36 @@ func runCheck(ctx context.Context, cmd *cobra.Command, names []string, f *checkF
 	}
 	good := true
 	for _, sys := range systems {
-		if len(sys.Sets) == 0 {
-			low, high = 1, 1
+		ok, err := checkAll(ctx, cmd, sys, f.options(sys, low, high, progress(cmd.ErrOrStderr())), f)
+		if err != nil {
+			return usageError("%w", err)
 		}
-		for _, env := range f.environments(sys) {
-			for n := low; n <= high; n++ {
-				o := check.Options{Replicas: n, Environment: env, Symmetry: f.symmetry, MaxMemory: f.memory << 20, MaxStates: f.states, Progress: progress(cmd.ErrOrStderr())}
-				ok, err := checkOne(ctx, cmd, sys, o, f)
-				if err != nil {
-					return usageError("%w", err)
-				}
-				good = good && ok
-				if !good && f.format == "scenario" {
-					return errFinding // one file, of the first system that is broken
-				}
-				if ctx.Err() != nil {
-					return &codeError{exit.Interrupted, fmt.Errorf("interrupted; what was not finished is not proved")}
-				}
-			}
+		good = good && ok
+		if !good && f.format == "scenario" {
+			break // one file, of the first system that is broken
+		}
+		if ctx.Err() != nil {
+			return &codeError{exit.Interrupted, fmt.Errorf("interrupted; what was not finished is not proved")}
 		}
 	}
 	if !good {
 		return errFinding
 	}
 	return nil
+}
+
+// options are the explorations of one system: each environment, with each number of replicas.
+func (f *checkFlags) options(sys *load.System, low, high int, progress func(check.Progress)) []check.Options {
+	if len(sys.Sets) == 0 {
+		low, high = 1, 1
+	}
+	var out []check.Options
+	for _, env := range f.environments(sys) {
+		for n := low; n <= high; n++ {
+			out = append(out, check.Options{Replicas: n, Environment: env, Symmetry: f.symmetry, MaxMemory: f.memory << 20, MaxStates: f.states, Progress: progress})
+		}
+	}
+	return out
 }
 
 // loadSystems returns the named systems, or all.
@@ -155,10 +161,25 @@ func (f *checkFlags) environments(sys *load.System) []string {
 	return sys.Environments
 }
 
-func checkOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o check.Options, f *checkFlags) (bool, error) {
+// checkAll judges one system; it reports whether everything is as the spec says.
+func checkAll(ctx context.Context, cmd *cobra.Command, sys *load.System, options []check.Options, f *checkFlags) (bool, error) {
 	if f.mutate {
-		return mutateOne(ctx, cmd, sys, o)
+		return mutateOne(ctx, cmd, sys, options, f)
 	}
+	good := true
+	for _, o := range options {
+		ok, err := checkOne(ctx, cmd, sys, o, f)
+		if err != nil {
+			return false, err
+		}
+		if good = good && ok; ctx.Err() != nil || !good && f.format == "scenario" {
+			break
+		}
+	}
+	return good, nil
+}
+
+func checkOne(ctx context.Context, cmd *cobra.Command, sys *load.System, o check.Options, f *checkFlags) (bool, error) {
 	r, err := check.System(ctx, sys, o)
 	if err != nil {
 		return false, err

@@ -81,7 +81,7 @@ func command() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError("%w", err) })
 	root.AddCommand(generateCommand(), lintCommand(), checkCommand(), drawCommand(), diffCommand(), exportCommand(),
-		initCommand(), simCommand(), traceCommand(), formatCommand())
+		initCommand(), simCommand(), traceCommand(), formatCommand(), mutateCommand())
 	return root
 }
 
