@@ -11,12 +11,14 @@ import (
 	"github.com/kvxfer/kvxfer/nixl"
 )
 
-// Backend is one NIXL agent with its UCX plugin. Every method may be called
-// from any goroutine.
+// Backend is one NIXL agent with one plugin: UCX for other processes, or
+// another one for storage, whose peer is the agent itself (see
+// [Backend.RegisterFile]). Every method may be called from any goroutine.
 type Backend struct {
 	agent  *nixl.Agent
-	ucx    *nixl.Backend
+	plugin *nixl.Backend
 	limits backend.Limits
+	files  files
 }
 
 var (
@@ -44,11 +46,30 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, unavailable(err)
 	}
-	ucx, err := agent.CreateUCX(nixl.UCXConfig{Transport: cfg.Transport, Device: cfg.Device})
+	plugin, err := cfg.create(agent)
 	if err != nil {
 		return nil, errors.Join(unavailable(err), agent.Destroy())
 	}
-	return &Backend{agent: agent, ucx: ucx, limits: cfg.limits()}, nil
+	return &Backend{agent: agent, plugin: plugin, limits: cfg.limits()}, nil
+}
+
+// shortReads is the first version whose POSIX plugin does not answer success to
+// a read past the end of a file.
+var shortReads = nixl.Version{Major: 1, Minor: 5}
+
+// create loads the plugin.
+func (cfg *Config) create(agent *nixl.Agent) (*nixl.Backend, error) {
+	if cfg.Plugin == "" || cfg.Plugin == nixl.PluginUCX {
+		return agent.CreateUCX(nixl.UCXConfig{Transport: cfg.Transport, Device: cfg.Device, Params: cfg.Params})
+	}
+	if v := agent.Library().Version(); cfg.Plugin == nixl.PluginPOSIX && v.Less(shortReads) {
+		return nil, fmt.Errorf("%w: plugin %s of NIXL %v says success to a short read; version %v or newer is needed",
+			backend.ErrUnavailable, cfg.Plugin, v, shortReads)
+	}
+	if cfg.Device != "" || cfg.Transport != nixl.TransportAuto {
+		return nil, fmt.Errorf("%w: plugin %s has neither transport nor device", backend.ErrInvalid, cfg.Plugin)
+	}
+	return agent.CreateBackend(cfg.Plugin, cfg.Params)
 }
 
 // unavailable is for what NIXL itself refuses while an agent is set up: a
@@ -65,32 +86,37 @@ func (b *Backend) Limits() backend.Limits { return b.limits }
 
 // registration is the binding's, under the name that package backend has for it.
 type registration struct {
-	owner *Backend
-	reg   *nixl.Registration
+	owner  *Backend
+	reg    *nixl.Registration
+	memory backend.Memory
 }
 
 // Memory is the registered range.
-func (r *registration) Memory() backend.Memory {
-	s := r.reg.Segment()
-	return backend.Memory{Addr: uintptr(s.Addr), Len: s.Len}
-}
+func (r *registration) Memory() backend.Memory { return r.memory }
 
 // Register makes memory usable; see [backend.Backend].
 func (b *Backend) Register(m backend.Memory) (backend.Registration, error) {
-	reg, err := b.agent.Register(nixl.Segment{Addr: uint64(m.Addr), Len: m.Len}, b.ucx)
+	reg, err := b.agent.Register(nixl.Segment{Addr: uint64(m.Addr), Len: m.Len}, b.plugin)
 	if err != nil {
 		return nil, translate(err)
 	}
-	return &registration{owner: b, reg: reg}, nil
+	return &registration{owner: b, reg: reg, memory: m}, nil
 }
 
-// Deregister ends a registration; see [backend.Backend].
+// Deregister ends a registration, of memory or of a file; see [backend.Backend].
 func (b *Backend) Deregister(r backend.Registration) error {
 	ours, ok := r.(*registration)
+	if f, is := r.(*File); is && f != nil {
+		ours, ok = &f.registration, true
+	}
 	if !ok || ours == nil || ours.owner != b {
 		return fmt.Errorf("%w: not a registration of agent %q", backend.ErrInvalid, b.agent.Name())
 	}
-	return translate(ours.reg.Deregister())
+	if err := ours.reg.Deregister(); err != nil {
+		return translate(err)
+	}
+	b.files.remove(ours)
+	return nil
 }
 
 // Metadata returns what peers need; see [backend.Backend].
@@ -103,6 +129,9 @@ func (b *Backend) Metadata() ([]byte, error) {
 func (b *Backend) Connect(peer string, metadata []byte) error {
 	if peer == "" {
 		return fmt.Errorf("%w: no peer named", backend.ErrInvalid)
+	}
+	if peer == b.agent.Name() && !b.agent.Closed() {
+		return nil // an agent knows itself
 	}
 	_, err := b.agent.LoadMetadata(metadata, peer)
 	return translate(err)

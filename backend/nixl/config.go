@@ -18,6 +18,11 @@ type Config struct {
 	Name string
 	// Library is NIXL, opened; nil opens it wherever it is found.
 	Library *nixl.Library
+	// Plugin is the NIXL plugin; empty means nixl.PluginUCX. Any other one
+	// moves between our memory and storage, and our own name is the peer.
+	Plugin string
+	// Params are further parameters of the plugin.
+	Params map[string]string
 	// Transport is what UCX may use; 0 means nixl.TransportAuto.
 	Transport nixl.Transport
 	// Device limits UCX to one network device, for example "lo"; empty: all.
@@ -41,7 +46,20 @@ var fences = map[nixl.Transport]struct{ own, passive bool }{
 	nixl.TransportAuto: {own: false, passive: false},
 }
 
+// uring reports whether the parameters choose the one queue of POSIX whose end
+// with the agent was measured: a read that was pending in it wrote nothing
+// afterwards. Of the other queues it was not.
+func uring(params map[string]string) bool {
+	return params["use_uring"] == "true" && params["use_aio"] == "false"
+}
+
 func (cfg *Config) limits() backend.Limits {
+	if cfg.Plugin != "" && cfg.Plugin != nixl.PluginUCX {
+		return backend.Limits{
+			Transport: "nixl/" + cfg.Plugin,
+			OwnFence:  cfg.Plugin == nixl.PluginPOSIX && uring(cfg.Params),
+		}
+	}
 	f := fences[cfg.Transport]
 	return backend.Limits{
 		Transport:       "nixl/" + cfg.Transport.String(),

@@ -41,6 +41,12 @@ var names atomic.Int64
 func newSide(t testing.TB, cfg adapter.Config) backendtest.Side {
 	t.Helper()
 	cfg.Library = requireNIXL(t)
+	return sideOf(t, cfg)
+}
+
+// sideOf is an agent of the library that cfg names, with its memory.
+func sideOf(t testing.TB, cfg adapter.Config) backendtest.Side {
+	t.Helper()
 	cfg.Name = fmt.Sprintf("side-%d", names.Add(1))
 	cfg.Device = "lo"
 	b, err := adapter.New(cfg)

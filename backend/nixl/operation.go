@@ -32,10 +32,16 @@ var ops = map[backend.Direction]nixl.Op{backend.Write: nixl.Write, backend.Read:
 
 // Prepare builds an operation; see [backend.Backend].
 func (b *Backend) Prepare(r backend.Request) (backend.Operation, error) {
-	request, err := b.agent.NewRequest(nixl.RequestConfig{
-		Op: ops[r.Direction], Peer: r.Peer, Backend: b.ucx, Extra: nixl.Extra{Notify: r.Notify},
+	cfg := nixl.RequestConfig{
+		Op: ops[r.Direction], Peer: r.Peer, Backend: b.plugin, Extra: nixl.Extra{Notify: r.Notify},
 		Local: segments(r.Local), Remote: segments(r.Remote),
-	})
+	}
+	if b.plugin.Plugin() != nixl.PluginUCX {
+		if err := b.files.resolve(&cfg); err != nil {
+			return nil, err
+		}
+	}
+	request, err := b.agent.NewRequest(cfg)
 	if e := (*nixl.Error)(nil); errors.As(err, &e) {
 		// NIXL checks the far side here, and gives one code for all that is wrong.
 		return nil, fmt.Errorf("%w: %w", backend.ErrInvalid, err)
