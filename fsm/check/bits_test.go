@@ -15,14 +15,14 @@ import (
 // bits for, end the exploration there, and nothing is proved.
 func TestTooManyBits(t *testing.T) {
 	sp, err := load.Bytes("wide.yaml", []byte(`system: wide
-doc: eight members with a byte each
+doc: eight members with a number each
 replicas:
   members: {max: 8, doc: the members}
 variables:
-  v: {type: "0..255[members]", doc: a byte}
+  v: {type: "0..200[members]", doc: a number}
   on: {type: bool, doc: something beside them}
 actions:
-  put(a members, x 0..255):
+  put(a members, x 0..200):
     doc: any value at any time
     do: "v[a] = x"
   flip:
@@ -31,7 +31,7 @@ actions:
 invariants:
   small:
     doc: holds always
-    state: "all(x, v, x <= 255)"
+    state: "all(x, v, x <= 200)"
 `))
 	if err != nil {
 		t.Fatal(err)
