@@ -89,6 +89,12 @@ func Judge(c Case, evidence ...Evidence) (Verdict, error) {
 	return v, nil
 }
 
+// Foresee says what the end of our own agent would prove, before it is brought about.
+func Foresee(c Case) Verdict {
+	v, _ := Judge(c, Destroyed{made: true, transport: c.Limits.Transport})
+	return v
+}
+
 // transportOf maps a backend's own name of its transport to the table's.
 func transportOf(name string) rules.Transport {
 	switch {

@@ -42,7 +42,9 @@ func (e *Endpoint) WaitAdmission(ctx context.Context) error {
 		now, changed := e.Admission()
 		switch now {
 		case ownership.AdmissionOpen:
-			return nil
+			if !e.calls.closed() { // not while it reincarnates
+				return nil
+			}
 		case ownership.AdmissionClosed:
 			return &ownership.Error{Kind: ownership.KindClosed, What: "endpoint " + e.config.Name, Why: "was told to stop"}
 		case ownership.AdmissionFatal:

@@ -171,7 +171,7 @@ func (s *Session) serve(r *Request, p reply, request backend.Request) error {
 	if err != nil {
 		return err
 	}
-	j := &job{session: s, claim: claims[0][0], request: request, remote: r.claim}
+	j := &job{session: s, life: r.life, claim: claims[0][0], request: request, remote: r.claim}
 	s.took(j, r.pieces)
 	if p.gather == nil {
 		if err := e.seal(j); err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/fence"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/gate"
 	"github.com/kvxfer/kvxfer/ownership"
@@ -36,6 +37,9 @@ type Endpoint struct {
 	running sync.WaitGroup // what Halt waits for
 	polling sync.WaitGroup // what may be inside of a backend call
 	fatal   chan struct{}
+	// living holds one token, of who ends this life: Reincarnate, or Stop.
+	living chan struct{}
+	calls  calls
 	// deciding holds one token, of who relies on nobody going away meanwhile; see decide.
 	deciding chan struct{}
 
@@ -63,7 +67,7 @@ func New(config Config) (*Endpoint, error) {
 		return nil, err
 	}
 	e := &Endpoint{
-		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}), deciding: make(chan struct{}, 1),
+		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}), deciding: make(chan struct{}, 1), living: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
 		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}},
 		onRequest: config.OnRequest,
@@ -109,6 +113,8 @@ type life struct {
 	incarnation ownership.Incarnation
 	agent       string // the backend's own name
 	backend     backend.Backend
+	dead        bool          // the agent was destroyed, and there is no new one yet
+	proven      fence.Verdict // by that
 }
 
 func (e *Endpoint) backend() backend.Backend { return e.life.Load().backend }

@@ -30,6 +30,9 @@ var (
 	// ErrUnacknowledged: everything is released, but a peer has not confirmed
 	// that the last reports arrived.
 	ErrUnacknowledged = errors.New("reports are not acknowledged")
+	// ErrReincarnated: the endpoint's life has ended, or is about to, and another
+	// one follows; see Reincarnate. For a stream: attach another one.
+	ErrReincarnated = errors.New("endpoint has another life")
 	// ErrReplaced: a newer stream of the same peer took over.
 	ErrReplaced = errors.New("stream was replaced by a newer one")
 	// ErrProtocol: the peer sent what no endpoint sends.

@@ -4,6 +4,7 @@
 package transfer
 
 import (
+	"errors"
 	"reflect"
 	"testing"
 	"time"
@@ -133,5 +134,29 @@ func (quiet) Limits() backend.Limits { return backend.Limits{} }
 func (quiet) Poll(ops []backend.Operation, out []backend.Observation) {
 	for i := range ops {
 		out[i].Status = backend.InProgress
+	}
+}
+
+// What was asked of one life of the endpoint must not enter the backend of the next:
+// the peer may have reused the memory by then.
+func TestBackendIsForOneLife(t *testing.T) {
+	e := &Endpoint{}
+	first, second := &life{backend: quiet{}}, &life{backend: quiet{}}
+	e.life.Store(first)
+	if _, err := e.enterBackend(first); err != nil {
+		t.Fatal(err)
+	}
+	e.leaveBackend()
+	e.life.Store(second)
+	if _, err := e.enterBackend(first); !errors.Is(err, ErrReincarnated) {
+		t.Errorf("an operation of the old life: %v", err)
+	}
+	if err := e.calls.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, only := range []*life{nil, second} {
+		if _, err := e.enterBackend(only); !errors.Is(err, ErrReincarnated) {
+			t.Errorf("while it is closed: %v", err)
+		}
 	}
 }

@@ -19,6 +19,7 @@ import (
 // after the request was tried again, never touches another claim.
 type job struct {
 	session *Session
+	life    *life // in which it was asked for: the agent of no other one may post it
 	claim   ownership.ClaimName
 	request backend.Request
 	remote  ownership.ClaimName // the peer's own claim, which the operation answers
@@ -59,7 +60,14 @@ func (e *Endpoint) offer(j *job, at time.Duration, s operation.Status) error {
 // over. It is a goroutine of its own: Post may block for as long as a copy takes.
 func (e *Endpoint) operate(j *job) {
 	defer e.finish(j.session, j.claim.Piece)
-	handle, err := e.backend().Prepare(j.request)
+	b, err := e.enterBackend(j.life)
+	if err != nil {
+		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))
+		e.neverSubmitted(j, e.now())
+		return
+	}
+	defer e.leaveBackend()
+	handle, err := b.Prepare(j.request)
 	if err != nil { // nothing is submitted, and nothing ever will be
 		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))
 		e.neverSubmitted(j, e.now())

@@ -91,7 +91,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	ctx, stop := context.WithTimeout(ctx, e.config.HandshakeTimeout)
 	defer stop()
 	defer context.AfterFunc(e.ctx, stop)()
-	generation, hello := e.hello()
+	ours, generation, hello := e.hello()
 	theirs, err := greet(ctx, stream, hello)
 	if err != nil {
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHandshake, Err: err}
@@ -121,11 +121,11 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	if err := p.connected(ctx, agent, theirs.Metadata); err != nil {
 		return nil, &Error{What: what, Kind: ErrHandshake, Err: fmt.Errorf("load its metadata: %w", err)}
 	}
-	return p.install(stream, life, generation, theirs.Watermark)
+	return p.install(stream, ours, life, generation, theirs.Watermark)
 }
 
-// hello returns our Hello and the generation of the metadata in it.
-func (e *Endpoint) hello() (uint64, wire.Hello) {
+// hello returns our Hello, the life that it is of, and the generation of the metadata in it.
+func (e *Endpoint) hello() (*life, uint64, wire.Hello) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	life := e.life.Load()
@@ -136,7 +136,7 @@ func (e *Endpoint) hello() (uint64, wire.Hello) {
 	if life.agent != e.config.Name {
 		h.Agent = life.agent
 	}
-	return e.fetched, h
+	return life, e.fetched, h
 }
 
 // greet exchanges Hellos. Both sides send first, so neither waits for the other
@@ -168,7 +168,7 @@ func greet(ctx context.Context, stream Stream, ours wire.Hello) (theirs wire.Hel
 
 // install makes the stream the peer's link. The one before has ended, with all
 // that it received taken in, before the new one says from where to resume.
-func (p *peer) install(stream Stream, life ownership.Incarnation, generation, watermark uint64) (*Link, error) {
+func (p *peer) install(stream Stream, ours *life, life ownership.Incarnation, generation, watermark uint64) (*Link, error) {
 	e := p.endpoint
 	p.mu.Lock()
 	old := p.link
@@ -188,9 +188,16 @@ func (p *peer) install(stream Stream, life ownership.Incarnation, generation, wa
 	l := &Link{peer: p, member: ownership.Member{Accessor: p.name, Incarnation: life}, stream: stream, ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancelCause(e.ctx)
 	p.mu.Lock()
-	p.link = l
-	p.out.resume(generation)
+	current := e.life.Load() == ours // or startOver, which comes afterwards, ends this link
+	if current {
+		p.link = l
+		p.out.resume(generation)
+	}
 	p.mu.Unlock()
+	if !current {
+		l.cancel(ErrReincarnated)
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrReincarnated}
+	}
 	if !e.start(l.run) {
 		l.end(ErrHalted)
 		close(l.ended)

@@ -101,7 +101,7 @@ func (p *peer) connect(agent string, metadata []byte, then func(agent string, er
 		fresh := len(metadata) > 0 && (p.agent != agent || !bytes.Equal(p.metadata, metadata))
 		p.mu.Unlock()
 		if fresh {
-			if err := p.endpoint.backend().Connect(agent, metadata); err != nil {
+			if err := p.load(agent, metadata); err != nil {
 				then(agent, err)
 				return
 			}
@@ -114,6 +114,15 @@ func (p *peer) connect(agent string, metadata []byte, then func(agent string, er
 		p.mu.Unlock()
 		then(agent, nil)
 	})
+}
+
+func (p *peer) load(agent string, metadata []byte) error {
+	b, err := p.endpoint.enterBackend(nil)
+	if err != nil {
+		return err
+	}
+	defer p.endpoint.leaveBackend()
+	return b.Connect(agent, metadata)
 }
 
 // connected waits for connect.
@@ -229,7 +238,16 @@ func (p *peer) forget() {
 	p.mu.Lock()
 	agent, over := p.agent, p.life.IsZero()
 	p.mu.Unlock()
-	if !over || agent == "" || p.endpoint.backend().Disconnect(agent) != nil {
+	if !over || agent == "" {
+		return
+	}
+	b, err := p.endpoint.enterBackend(nil)
+	if err != nil {
+		return
+	}
+	err = b.Disconnect(agent)
+	p.endpoint.leaveBackend()
+	if err != nil {
 		return
 	}
 	p.mu.Lock()

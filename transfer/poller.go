@@ -4,6 +4,7 @@
 package transfer
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,9 @@ import (
 type poller struct {
 	endpoint *Endpoint
 	wake     signal
-	progress bool         // the backend's Limits.PassiveProgress
+	progress bool         // the backend's Limits.PassiveProgress; of the run goroutine, or of who holds it
 	passive  atomic.Int64 // live claims on our memory of receive sessions
+	pause    atomic.Pointer[held]
 
 	mu    sync.Mutex
 	added []*job // guarded by mu; since the last pass
@@ -34,6 +36,50 @@ type poller struct {
 
 func newPoller(e *Endpoint) *poller {
 	return &poller{endpoint: e, wake: newSignal(), progress: e.backend().Limits().PassiveProgress}
+}
+
+// held is a pause that somebody asks for.
+type held struct{ begun, over chan struct{} }
+
+// hold stops the poller between two passes, so that it is in no call of the backend,
+// until release.
+func (p *poller) hold(ctx context.Context) (release func(), err error) {
+	h := &held{make(chan struct{}), make(chan struct{})}
+	p.pause.Store(h)
+	p.wake.raise()
+	select {
+	case <-h.begun:
+		return func() { close(h.over) }, nil
+	case <-ctx.Done():
+		close(h.over) // in case it begins after all
+		p.pause.CompareAndSwap(h, nil)
+		return nil, ctx.Err()
+	}
+}
+
+// paused waits where somebody holds the poller.
+func (p *poller) paused(stop <-chan struct{}) {
+	if h := p.pause.Swap(nil); h != nil {
+		close(h.begun)
+		select {
+		case <-h.over:
+		case <-stop:
+		}
+	}
+}
+
+// drop lets go of all operations without another word to their handles: their agent
+// is gone. The poller is held.
+func (p *poller) drop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, j := range append(p.jobs, p.added...) {
+		if j.local == nil {
+			j.over.Store(true)
+		}
+	}
+	gone := func(j *job) bool { return j.local == nil }
+	p.jobs, p.added = nil, slices.DeleteFunc(p.added, gone)
 }
 
 // add retains an operation until an answer ends it.
@@ -57,6 +103,7 @@ func (p *poller) run(stop <-chan struct{}) {
 	idle.reset() // there may be work before the first pass
 	defer idle.end()
 	for {
+		p.paused(stop)
 		if p.collect() {
 			idle.reset()
 		}

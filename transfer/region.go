@@ -58,7 +58,14 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Addr: uint64(r.memory.Addr), Len: r.memory.Len}); err != nil {
 		return nil, err
 	}
-	registration, err := e.backend().Register(r.memory)
+	b, err := e.enterBackend(nil) // until the region is among the others
+	if err != nil {
+		effects, _ := e.registry.RemoveRegion(e.now(), r.id)
+		e.apply(effects)
+		return nil, err
+	}
+	defer e.leaveBackend()
+	registration, err := b.Register(r.memory)
 	if err != nil {
 		effects, _ := e.registry.RemoveRegion(e.now(), r.id) // nothing has used it yet
 		e.apply(effects)
@@ -72,7 +79,7 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 }
 
 // refresh fetches the metadata after registrations have changed. Peers get it
-// with the next message that needs it.
+// with the next message that needs it. The caller is inside of the backend.
 func (e *Endpoint) refresh() error {
 	e.mu.Lock()
 	e.generation++
@@ -157,6 +164,10 @@ func (r *Region) Deregister() error {
 			return err
 		}
 	}
+	if _, err := e.enterBackend(nil); err != nil {
+		return err
+	}
+	defer e.leaveBackend()
 	// A second call goes on where the backend refused the first.
 	if state, known := r.State(); !known || state.Registered {
 		effects, err := e.registry.Deregister(e.now(), r.id)

@@ -19,6 +19,7 @@ import (
 // there. All methods may be called from any goroutine.
 type Request struct {
 	endpoint  *Endpoint
+	life      *life            // of the endpoint, which was asked
 	from      ownership.Member // with the sequence of the peer's claim
 	agent     string           // the peer's name towards the backend
 	piece     ownership.PieceName
@@ -111,11 +112,12 @@ func (e *Endpoint) OnRequest(f func(*Request)) {
 func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	e, p := l.peer.endpoint, l.peer
 	claim := coreClaim(m.Claim)
-	if string(claim.Accessor) != e.config.Name || claim.Incarnation != e.Incarnation() || claim.Owner != l.member.Incarnation {
+	life := e.life.Load()
+	if string(claim.Accessor) != e.config.Name || claim.Incarnation != life.incarnation || claim.Owner != l.member.Incarnation {
 		return false
 	}
 	r := &Request{
-		endpoint: e, from: l.member, piece: claim.Piece, claim: claim, direction: backend.Direction(m.Direction),
+		endpoint: e, life: life, from: l.member, piece: claim.Piece, claim: claim, direction: backend.Direction(m.Direction),
 		segments: backendSegments(m.Segments), label: m.Label, pieces: m.Pieces,
 		withdrawn: make(chan struct{}),
 	}

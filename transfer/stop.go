@@ -34,7 +34,7 @@ func (e *Endpoint) Stop(ctx context.Context) error {
 	if err := e.flush(ctx); err != nil {
 		return err
 	}
-	if err := e.dismantle(); err != nil {
+	if err := e.dismantle(ctx); err != nil {
 		return err
 	}
 	e.Halt()
@@ -133,18 +133,30 @@ func (e *Endpoint) pending() (ownership.Accessor, int) {
 }
 
 // dismantle takes the backend apart, which knows of nothing in flight any more.
-func (e *Endpoint) dismantle() error {
+func (e *Endpoint) dismantle(ctx context.Context) error {
+	select {
+	case e.living <- struct{}{}:
+		defer func() { <-e.living }()
+	case <-ctx.Done():
+		return &Error{What: "stop " + e.config.Name, Kind: ctx.Err()}
+	}
+	dead := e.life.Load().dead // then nothing is registered any more
 	e.mu.Lock()
 	regions := slices.Collect(maps.Values(e.regions))
 	e.mu.Unlock()
 	for _, r := range regions {
-		if err := e.backend().Deregister(r.registration); err != nil {
-			return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+		if !dead {
+			if err := e.backend().Deregister(r.registration); err != nil {
+				return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+			}
 		}
 		e.mu.Lock()
 		delete(e.regions, r.id)
 		e.mu.Unlock()
 		r.release()
+	}
+	if dead {
+		return nil
 	}
 	if err := e.backend().Close(); err != nil {
 		return &Error{What: "backend of " + e.config.Name, Kind: ErrConfig, Err: err}

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kvxfer/kvxfer/backend"
+)
+
+// calls counts who is inside of the backend, but for the poller, so that an agent
+// can be destroyed with nobody in it.
+type calls struct {
+	mu      sync.Mutex
+	running int  // guarded by mu
+	shut    bool // guarded by mu; nobody gets in
+	left    broadcast
+}
+
+// enterBackend begins a call of the backend, which ends with leaveBackend. With a
+// life it is for that one only: what was prepared for an agent is no business of
+// the next.
+func (e *Endpoint) enterBackend(only *life) (backend.Backend, error) {
+	c := &e.calls
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := e.life.Load()
+	if c.shut || only != nil && only != now {
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrReincarnated}
+	}
+	c.running++
+	return now.backend, nil
+}
+
+func (e *Endpoint) leaveBackend() {
+	c := &e.calls
+	c.mu.Lock()
+	c.running--
+	c.mu.Unlock()
+	c.left.send()
+}
+
+// close lets nobody in any more, and waits until all are out.
+func (c *calls) close(ctx context.Context) error {
+	c.mu.Lock()
+	c.shut = true
+	c.mu.Unlock()
+	for {
+		left := c.left.wait()
+		c.mu.Lock()
+		running := c.running
+		c.mu.Unlock()
+		if running == 0 {
+			return nil
+		}
+		select {
+		case <-left:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (c *calls) open() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shut = false
+}
+
+func (c *calls) closed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.shut
+}
