@@ -74,6 +74,14 @@ func TestOutput(t *testing.T) {
 				t.Errorf("%s: %s has no doc", f.Path, fn.Name)
 			}
 		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if branch, ok := n.(*ast.IfStmt); ok {
+				if id, ok := branch.Cond.(*ast.Ident); ok && (id.Name == "true" || id.Name == "false") {
+					t.Errorf("%s asks if %s", f.Path, id.Name)
+				}
+			}
+			return true
+		})
 		if strings.Contains(string(f.Data), "../") {
 			t.Errorf("%s holds a path", f.Path)
 		}

@@ -50,7 +50,12 @@ func (g *systemGen) action(a *load.Action) {
 		g.staticError("err"+name+"When", a.Name, "reject", "not now")
 	}
 	for i, r := range a.Refuse {
-		g.refusal(a, r, fmt.Sprintf("err%s%d", name, i+1))
+		always := r.When.Op == expr.Const && r.When.Val != 0
+		g.refusal(a, r, fmt.Sprintf("err%s%d", name, i+1), always)
+		if always {
+			g.p("}\n")
+			return
+		}
 	}
 	g.stmts(a.Do)
 	g.p("return %s, nil\n}\n", g.settled())
@@ -80,13 +85,20 @@ func (g *systemGen) actionDoc(a *load.Action) {
 	}
 }
 
-func (g *systemGen) refusal(a *load.Action, r *load.Refusal, name string) {
-	g.p("if %s {", g.expr(r.When))
+// refusal writes what a refusal does; one that always applies needs no condition, and
+// nothing comes after it.
+func (g *systemGen) refusal(a *load.Action, r *load.Refusal, name string, always bool) {
+	if !always {
+		g.p("if %s {", g.expr(r.When))
+	}
 	if r.Do != nil {
 		g.stmts(r.Do)
-		g.p("return %s, %s\n}", g.settled(), name)
+		g.p("return %s, %s", g.settled(), name)
 	} else {
-		g.p("return out, %s\n}", name)
+		g.p("return out, %s", name)
+	}
+	if !always {
+		g.p("}")
 	}
 	g.staticError(name, a.Name, r.Kind, r.Why)
 }

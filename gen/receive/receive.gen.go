@@ -401,11 +401,8 @@ func (s *System) Outsider(out []Effect) ([]Effect, error) {
 	if s.flags.has(flagReleased) {
 		return out, errOutsider1
 	}
-	if true {
-		out = s.doLatch(out, trigger.Decide(trigger.TriggerReport).Origin)
-		return out, errOutsider2
-	}
-	return out, nil
+	out = s.doLatch(out, trigger.Decide(trigger.TriggerReport).Origin)
+	return out, errOutsider2
 }
 
 // Fence is the action fence: outside proof that the accessor can no longer reach the memory; its
