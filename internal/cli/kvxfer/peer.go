@@ -11,6 +11,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/hazard"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/ranks"
 	"github.com/kvxfer/kvxfer/internal/proc"
 )
 
@@ -21,6 +22,7 @@ const peerCommand = "peer"
 const (
 	jobRun    = "run"
 	jobHazard = "hazard"
+	jobRanks  = "ranks"
 )
 
 // startPeer starts the second process. What it writes to its standard error
@@ -32,7 +34,7 @@ func (a *app) startPeer(job string) (*proc.Child, error) {
 
 func (a *app) peerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    peerCommand + " run|hazard",
+		Use:    peerCommand + " run|hazard|ranks",
 		Short:  "Be the second process; started by other commands",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
@@ -49,6 +51,9 @@ func (a *app) peerCommand() *cobra.Command {
 				cancel(proc.ErrClosed)
 			}()
 			switch args[0] {
+			case jobRanks:
+				_ = serve(ctx, parent, ranks.Serve) // the first process prints what is wrong
+				return nil
 			case jobHazard:
 				return serve(ctx, parent, hazard.Serve)
 			case jobRun:
