@@ -76,7 +76,7 @@ var layers = map[string]layer{
 	"cuda":                   {ours: []string{"internal/dl", "internal/cudac"}},
 	"cuda/cudatest":          {ours: []string{"internal/dl", "cuda"}, cgo: true},
 	"cuda/gather":            {ours: []string{"backend", "cuda"}},
-	"cuda/health":            {third: []string{"github.com/NVIDIA/go-nvml"}},
+	"cuda/health":            {ours: []string{"internal/dl"}, third: []string{"github.com/NVIDIA/go-nvml"}},
 	"transfer/rpc":           {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys", "golang.org/x/time"}},
 	"transfer/rpc/authority": {},
 	"transfer/admin":         {ours: []string{"transfer", "ownership", "ownership/explain"}},
