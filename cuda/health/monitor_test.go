@@ -250,8 +250,10 @@ func TestFailuresToStart(t *testing.T) {
 		t.Errorf("absent: %v", err)
 	}
 	for what, change := range map[string]func(*server.Server){
-		"nvmlInit":                   func(s *server.Server) { s.InitFunc = func() nvml.Return { return nvml.ERROR_DRIVER_NOT_LOADED } },
-		"nvmlDeviceGetCount":         func(s *server.Server) { s.DeviceGetCountFunc = func() (int, nvml.Return) { return 0, nvml.ERROR_UNKNOWN } },
+		"nvmlInit": func(s *server.Server) { s.InitFunc = func() nvml.Return { return nvml.ERROR_DRIVER_NOT_LOADED } },
+		"nvmlDeviceGetCount": func(s *server.Server) {
+			s.DeviceGetCountFunc = func() (int, nvml.Return) { return 0, nvml.ERROR_UNKNOWN }
+		},
 		"nvmlDeviceGetHandleByIndex": func(s *server.Server) { s.DeviceGetCountFunc = func() (int, nvml.Return) { return 9, nvml.SUCCESS } },
 		"device 0: ecc":              func(s *server.Server) { mocked(s)[0].eccRC = nvml.ERROR_GPU_IS_LOST },
 	} {

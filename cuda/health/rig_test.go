@@ -52,10 +52,8 @@ type wait struct {
 // mocked gives the devices of a mock the behaviour that it lacks.
 func mocked(s *server.Server) []*state {
 	var states []*state
-	bySet := map[*mock.EventSet]*state{}
 	s.EventSetCreateFunc = func() (nvml.EventSet, nvml.Return) {
 		set := &mock.EventSet{FreeFunc: func() nvml.Return { return nvml.SUCCESS }}
-		set.WaitFunc = func(ms uint32) (nvml.EventData, nvml.Return) { return bySet[set].wait(ms) }
 		return set, nvml.SUCCESS
 	}
 	for _, handle := range s.Devices {
@@ -84,7 +82,7 @@ func mocked(s *server.Server) []*state {
 		}
 		d.GetSupportedEventTypesFunc = func() (uint64, nvml.Return) { return st.events, nvml.SUCCESS }
 		d.RegisterEventsFunc = func(types uint64, set nvml.EventSet) nvml.Return {
-			bySet[set.(*mock.EventSet)] = st
+			set.(*mock.EventSet).WaitFunc = st.wait
 			return nvml.SUCCESS
 		}
 		d.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) { return st.processes, nvml.SUCCESS }
