@@ -104,7 +104,7 @@ bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownersh
 	@rm -f bin/fsm.txt bin/ownership.txt
 	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
 	  bin/bench-fsm -test.run '^$$' -test.bench . -test.benchtime 100ms -test.benchmem >>bin/fsm.txt; \
-	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick|Storm' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
+	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick|Storm|Growth' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
 	@bin/bench-ownership -test.run '^$$' -test.bench Memory -test.benchtime 1x >>bin/ownership.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name -col /by bin/fsm.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt

@@ -5,6 +5,7 @@ package ownership
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -33,10 +34,10 @@ func benchCohort(n int) []Member {
 // BenchmarkLife is the whole life of one owner with 8 accessors, from admission
 // to close, beside a number of owners that are retained meanwhile.
 func BenchmarkLife(b *testing.B) {
-	for _, retained := range []int{0, 1_000, 1_000_000} {
-		b.Run(fmt.Sprintf("retained=%d", retained), func(b *testing.B) {
+	for _, size := range []int{0, 1_000, 1_000_000} {
+		b.Run(fmt.Sprintf("retained=%d", size), func(b *testing.B) {
 			reg := benchRegistry(b)
-			retain(b, reg, retained, benchCohort(1))
+			retain(b, reg, size, benchCohort(1))
 			if err := reg.AddRegion(RegionSpec{ID: "A"}); err != nil {
 				b.Fatal(err)
 			}
@@ -45,9 +46,9 @@ func BenchmarkLife(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
-				benchLife(b, reg, uint64(retained+i), cohort)
+				benchLife(b, reg, uint64(size+i), cohort)
 				if i%1024 == 0 {
-					reg.Watermark(0, "bench", uint64(retained+i)) // as a creator would
+					reg.Watermark(0, "bench", uint64(size+i)) // as a creator would
 				}
 			}
 		})
@@ -73,20 +74,89 @@ func benchLife(b *testing.B, reg *Registry, n uint64, cohort []Member) {
 	}
 }
 
-// retain leaves n owners published and without proof.
-func retain(b *testing.B, reg *Registry, n int, cohort []Member) {
+// retain leaves n owners published and without proof, and returns them.
+func retain(b *testing.B, reg *Registry, n int, cohort []Member) []retained {
 	b.Helper()
-	for i := range n {
-		s := SessionName{RequestID{"retained", uint64(i)}, 1}
-		p := PieceName{s, "kv"}
+	list := make([]retained, n)
+	for i := range list {
 		region := fmt.Sprintf("r%d", i)
-		reg.AddRegion(RegionSpec{ID: region})
-		reg.Admit(0, SessionSpec{Name: s, Side: Receive})
-		if _, _, err := reg.AddPiece(0, PieceSpec{Name: p, Region: region, Cohort: cohort}); err != nil {
+		if err := reg.AddRegion(RegionSpec{ID: region}); err != nil {
 			b.Fatal(err)
 		}
-		reg.Seal(0, p)
+		list[i] = benchAdmit(b, reg, uint64(i), region, cohort)
 	}
+	return list
+}
+
+// retained is a published owner: the number of its request, and the sequence of its
+// first claim. Whole names would be more than the registry itself keeps.
+type retained struct{ number, first uint64 }
+
+func (r retained) piece() PieceName {
+	return PieceName{SessionName{RequestID{"retained", r.number}, 1}, "kv"}
+}
+
+// BenchmarkGrowth is what it costs to admit a session with a piece, up to its
+// publication, and to release one, from its last evidence to close, beside a number
+// of retained ones. Those that are released are in no order.
+func BenchmarkGrowth(b *testing.B) {
+	for _, size := range []int{1_000, 10_000, 100_000, 1_000_000} {
+		b.Run(fmt.Sprintf("retained=%d", size), func(b *testing.B) {
+			const batch = 64
+			reg, cohort, rng := benchRegistry(b), benchCohort(8), rand.New(rand.NewPCG(1, 2))
+			list := retain(b, reg, size, cohort)
+			next, regions := uint64(size), make([]string, batch)
+			var admitting, releasing time.Duration
+			runtime.GC() // what retain left is not the loop's
+			b.ResetTimer()
+			for range b.N {
+				start := time.Now()
+				for i := range batch {
+					k := rng.IntN(len(list))
+					regions[i] = benchRelease(b, reg, list[k], cohort)
+					list[k], list = list[len(list)-1], list[:len(list)-1]
+				}
+				released := time.Now()
+				for _, region := range regions {
+					list = append(list, benchAdmit(b, reg, next, region, cohort))
+					next++
+				}
+				releasing, admitting = releasing+released.Sub(start), admitting+time.Since(released)
+			}
+			n := float64(b.N * batch)
+			b.ReportMetric(float64(admitting.Nanoseconds())/n, "ns/admission")
+			b.ReportMetric(float64(releasing.Nanoseconds())/n, "ns/release")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// benchAdmit admits a session of one piece and publishes it.
+func benchAdmit(b *testing.B, reg *Registry, number uint64, region string, cohort []Member) retained {
+	p := retained{number: number}.piece()
+	reg.Admit(0, SessionSpec{Name: p.Session, Side: Receive})
+	claims, _, err := reg.AddPiece(0, PieceSpec{Name: p, Region: region, Cohort: cohort})
+	if err != nil {
+		b.Fatal(err)
+	}
+	reg.Seal(0, p)
+	return retained{number, claims[0].Sequence}
+}
+
+// benchRelease ends what benchAdmit began, and returns the region that is free again.
+func benchRelease(b *testing.B, reg *Registry, r retained, cohort []Member) string {
+	p := r.piece()
+	reg.Finish(0, p)
+	for i, m := range cohort {
+		c := ClaimName{Incarnation{1}, p, m.Accessor, m.Incarnation, r.first + uint64(i)}
+		reg.Report(0, PeerReport{Claim: c, From: m.Accessor, Evidence: OK})
+	}
+	reg.Complete(0, p.Session)
+	effects, err := reg.Close(0, p.Session)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return effects[0].(*Released).Region
 }
 
 // BenchmarkMemory reports what a retained owner costs, with its session, its
