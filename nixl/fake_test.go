@@ -48,14 +48,18 @@ func scripted(t testing.TB, a *Agent, script string) *Request {
 	if _, err := a.LoadMetadata(envelope, script); err != nil {
 		t.Fatal(err)
 	}
-	r, err := a.NewRequest(RequestConfig{
-		Op: Write, Peer: script,
-		Local: []Segment{{Addr: 0x10000, Len: 64}}, Remote: []Segment{{Addr: 0x20000, Len: 64}},
-	})
+	r, err := a.NewRequest(fakeConfig(script))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
+}
+
+func fakeConfig(peer string) RequestConfig {
+	return RequestConfig{
+		Op: Write, Peer: peer,
+		Local: []Segment{{Addr: 0x10000, Len: 64}}, Remote: []Segment{{Addr: 0x20000, Len: 64}},
+	}
 }
 
 // calls returns which calls about requests have reached the library.
@@ -70,82 +74,6 @@ func calls(t testing.TB, a *Agent) []string {
 		out = append(out, string(n.Message))
 	}
 	return out
-}
-
-// codes are all that the library knows, and some that it does not.
-var codes = []Code{
-	CodeSuccess, CodeInProgress, CodeInvalidParam, CodeBackend, CodeInvalidState,
-	CodeException, CodeNoTelemetry, CodeNotFound, 2, -7, -99,
-}
-
-// Every code of a first post, for UCX and for another plugin.
-func TestEveryCodeOfPost(t *testing.T) {
-	dir := nixltest.Wheel(t, "1.5.1")
-	for _, code := range codes {
-		for _, ucx := range []bool{true, false} {
-			a := fakeAgent(t, dir)
-			r := scripted(t, a, "post="+itoa(code))
-			r.ucx = ucx
-			status, err := r.Post()
-			want := StatusFailed
-			switch {
-			case code == CodeSuccess:
-				want = StatusDone
-			case code == CodeInProgress:
-				want = StatusInProgress
-			case code == CodeNotFound && ucx:
-				want = StatusNotSubmitted
-			}
-			if status != want || (err != nil) != (want == StatusFailed || want == StatusNotSubmitted) {
-				t.Errorf("post answers %v (ucx %v): %v, %v, want %v", code, ucx, status, err, want)
-			}
-			if e := (*Error)(nil); err != nil && (!errors.As(err, &e) || e.Code != code || e.Call != callPost.String()) {
-				t.Errorf("post answers %v: the error lost it: %v", code, err)
-			}
-			retained := want == StatusFailed || want == StatusInProgress
-			if got := a.InFlight() == 1; got != retained {
-				t.Errorf("post answers %v: in flight %v, want %v", code, got, retained)
-			}
-		}
-	}
-}
-
-// Every code of a status: success alone ends, and after any error the handle
-// never says done again, whatever the library would answer.
-func TestEveryCodeOfStatus(t *testing.T) {
-	dir := nixltest.Wheel(t, "1.5.1")
-	for _, code := range codes {
-		a := fakeAgent(t, dir)
-		r := scripted(t, a, "post=1;status="+itoa(code)+",0")
-		if s, err := r.Post(); s != StatusInProgress || err != nil {
-			t.Fatalf("post: %v, %v", s, err)
-		}
-		out := make([]Observation, 1)
-		if err := a.Poll([]*Request{r}, out); err != nil {
-			t.Fatal(err)
-		}
-		second, _ := r.Status()
-		switch code {
-		case CodeSuccess:
-			if out[0].Status != StatusDone || second != StatusDone {
-				t.Errorf("status answers %v: %v then %v", code, out[0].Status, second)
-			}
-		case CodeInProgress:
-			if out[0].Status != StatusInProgress || second != StatusDone {
-				t.Errorf("status answers %v: %v then %v", code, out[0].Status, second)
-			}
-		default:
-			if out[0].Status != StatusFailed || out[0].Err == nil || second != StatusFailed {
-				t.Errorf("status answers %v: %v (%v) then %v", code, out[0].Status, out[0].Err, second)
-			}
-			if got, want := calls(t, a), []string{"post", "status"}; !slices.Equal(got, want) {
-				t.Errorf("status answers %v: the library heard %v, want %v", code, got, want)
-			}
-			if err := r.Release(); !errors.Is(err, ErrInFlight) {
-				t.Errorf("status answers %v: release: %v", code, err)
-			}
-		}
-	}
 }
 
 // What is refused must never reach the library.

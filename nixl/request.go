@@ -230,15 +230,21 @@ func (r *Request) Post() (Status, error) {
 		r.phase.Store(from)
 		return StatusNotSubmitted, err
 	}
-	first := !r.posted
+	c := callPlugin
+	switch {
+	case r.posted:
+		c = callRepost
+	case r.ucx:
+		c = callPost
+	}
 	code := a.lib.api.Post(a.handle, r.handle)
-	if unsubmitted(code, first, r.ucx) {
+	if statusOf(c, code) == StatusNotSubmitted {
 		r.drop()
 		r.phase.Store(from)
-		return StatusNotSubmitted, r.failure(callPost, code)
+		return StatusNotSubmitted, r.failure(c, code)
 	}
 	r.posted = true
-	return r.settle(callPost, code)
+	return r.settle(c, code)
 }
 
 // settle records what NIXL answered, and ends the exclusive phase.

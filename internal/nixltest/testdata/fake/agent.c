@@ -57,6 +57,9 @@ static void free_remote(struct remote *r) {
 API(destroy_agent)(void *handle) {
 	LOCKED;
 	struct agent *a = handle;
+	int rc = fake_ordered("destroy=");
+	if (rc != OK)
+		return rc;
 	fake_end_ops(a);
 	for (struct agent **p = &agents; *p != NULL; p = &(*p)->next)
 		if (*p == a) {
@@ -149,6 +152,9 @@ API(load_remote_md)(void *handle, const void *data, size_t len, char **name) {
 API(invalidate_remote_md)(void *handle, const char *name) {
 	LOCKED;
 	fake_note("invalidate");
+	int rc = fake_ordered("invalidate=");
+	if (rc != OK)
+		return rc;
 	for (struct remote **p = &((struct agent *)handle)->remotes; *p != NULL; p = &(*p)->next)
 		if (strcmp((*p)->name, name) == 0) {
 			struct remote *r = *p;

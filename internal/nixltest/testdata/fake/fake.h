@@ -17,7 +17,9 @@
 // it posted. That is what NIXL was measured to do.
 //
 // A test speaks to the fake itself by a notification to the peer "fake": "break"
-// breaks every connection, "live" answers the number of objects alive.
+// breaks every connection, "live" answers the number of objects alive, and one
+// of destroy=N, deregister=N, invalidate=N and notifs=N orders what the next such
+// call answers.
 //
 // Every call about a scripted request is noted, and the notes come back as
 // notifications: that is how a test sees what never reached the library.
@@ -137,6 +139,8 @@ int fake_live(void);
 int fake_answer(const char *script, const char *key, int n);
 bool fake_scripted(const char *name);
 void fake_note(const char *what);
+void fake_order(const char *what, size_t len);
+int fake_ordered(const char *key);
 
 bool fake_covers(const struct list *have, int mem, const struct list *want);
 void fake_copy_list(struct list *to, const struct list *from);

@@ -85,6 +85,9 @@ API(deregister_mem)(void *handle, void *list, void *args) {
 	struct agent *a = handle;
 	struct list *l = list;
 	fake_note("deregister");
+	int rc = fake_ordered("deregister=");
+	if (rc != OK)
+		return rc;
 	for (size_t i = 0; i < l->n; i++) {
 		size_t j = 0;
 		while (j < a->memory.n && (a->memory.d[j].addr != l->d[i].addr ||

@@ -12,6 +12,21 @@ void fake_note(const char *what) {
 		snprintf(noted[notes++], sizeof(noted[0]), "%s", what);
 }
 
+// The next call of a kind that the test has ordered an answer for.
+static char ordered[64];
+
+void fake_order(const char *what, size_t len) {
+	snprintf(ordered, sizeof(ordered), "%.*s", (int)len, what);
+}
+
+int fake_ordered(const char *key) {
+	if (strncmp(ordered, key, strlen(key)) != 0)
+		return OK;
+	int code = fake_answer(ordered, key, 0);
+	ordered[0] = 0;
+	return code;
+}
+
 void fake_deliver(struct agent *to, const char *from, const void *data, size_t len) {
 	struct note *n = calloc(1, sizeof(*n)), **end = &to->inbox;
 	snprintf(n->from, sizeof(n->from), "%s", from);
@@ -49,6 +64,9 @@ API(destroy_notif_map)(void *map) {
 API(get_notifs)(void *handle, void *map, void *args) {
 	LOCKED;
 	struct agent *a = handle;
+	int rc = fake_ordered("notifs=");
+	if (rc != OK)
+		return rc;
 	fake_progress(a);
 	for (size_t i = 0; i < notes; i++)
 		fake_deliver(a, "fake", noted[i], strlen(noted[i]));
@@ -108,6 +126,8 @@ API(gen_notif)(void *handle, const char *name, const void *msg, size_t len, void
 	if (strcmp(name, "fake") == 0) {
 		if (len == 5 && memcmp(msg, "break", 5) == 0)
 			fake_break();
+		else if (len != 4)
+			fake_order(msg, len);
 		return len == 4 ? fake_live() : OK;
 	}
 	struct remote *r = fake_remote(a, name);

@@ -69,6 +69,8 @@ API(prep_xfer_dlist)(void *handle, const char *peer, void *list, void **out, voi
 	struct remote *to = fake_remote(a, peer);
 	if (peer[0] != 0 && to == NULL && strcmp(peer, a->name) != 0)
 		return NOT_FOUND;
+	if (fake_scripted(peer) && fake_answer(peer, "prep=", 0) != OK)
+		return fake_answer(peer, "prep=", 0);
 	if (!fake_scripted(peer) && !fake_covers(to == NULL ? &a->memory : &to->memory, l->mem, l))
 		return NOT_FOUND;
 	struct prepared *p = fake_new(sizeof(*p));
