@@ -9,8 +9,6 @@ import (
 	"errors"
 	"io"
 	"path"
-	"regexp"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -101,31 +99,4 @@ func (s *Source) checkText(errs *Errors) bool {
 		}
 	}
 	return ok
-}
-
-var (
-	yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
-	// offByOne matches messages whose line the YAML parser counts from 0.
-	offByOne = regexp.MustCompile(`^did not find expected (',' or|key$|'-' indicator|node content|<)`)
-	// looksTagged matches a value that starts with ! without quotes.
-	looksTagged = regexp.MustCompile(`[:,\[]\s*!|-\s+!`)
-)
-
-// syntax notes an error of the YAML parser, which knows lines but no columns.
-func (s *Source) syntax(errs *Errors, err error) {
-	pos, msg := Pos{1, 1}, err.Error()
-	if m := yamlLine.FindStringSubmatch(msg); m != nil {
-		msg = m[2]
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			pos.Line = max(n, 1)
-			if offByOne.MatchString(msg) {
-				pos.Line++
-			}
-		}
-	}
-	lines := bytes.Split(s.Data, []byte("\n"))
-	if pos.Line <= len(lines) && looksTagged.Match(lines[pos.Line-1]) {
-		msg += " (quote a text that starts with !)"
-	}
-	errs.Add(s.File, pos, "YAML syntax: %s", msg)
 }
