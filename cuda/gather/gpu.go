@@ -137,6 +137,10 @@ func (g *GPU) Quarantine(why error) {
 	g.why = why
 }
 
+// Doubt puts the engine's context in doubt, as [cuda.Context.Doubt]: every copy
+// that is not done is in doubt from now on.
+func (g *GPU) Doubt(reason error) { g.context.Doubt(reason) }
+
 func (g *GPU) build(s Spec, d direction) (backend.Local, error) {
 	if err := checkBlocks(s.Buffer, s.Blocks, d == scattering); err != nil {
 		return nil, err
