@@ -32,6 +32,7 @@ type Rank struct {
 	moved     chan struct{}         // guarded by mu; closed when a change was applied
 	segments  []written             // guarded by mu; of this rank, in the store
 	collected time.Time             // guarded by mu; when segments were last deleted
+	ackedAt   time.Time             // guarded by mu; when this rank last told how far it has read
 	adopted   bool                  // guarded by mu
 }
 

@@ -114,7 +114,8 @@ func (r *Rank) gather(number uint64) (b batch) {
 		v.counters.StateWrites++
 		v.counters.Written += uint64(b.statements)
 	}
-	if v.unacked > 0 {
+	if r.ackDue() {
+		r.ackedAt = time.Now()
 		b.txn.Put = append(b.txn.Put, Put{Key: r.keys.progress(r.config.Rank), Value: v.progressRecord()})
 		v.unacked = 0
 		if b.statements == 0 {
@@ -122,6 +123,17 @@ func (r *Rank) gather(number uint64) (b batch) {
 		}
 	}
 	return b
+}
+
+// ackAtOnce is how many segments are read without a word, unless
+// Config.AckAfter has passed: telling it is a change that all ranks see.
+const ackAtOnce = 64
+
+// ackDue reports whether it is time to tell how far this rank has read. The
+// caller holds mu.
+func (r *Rank) ackDue() bool {
+	n := r.view.unacked
+	return n >= ackAtOnce || n > 0 && time.Since(r.ackedAt) >= r.config.AckAfter
 }
 
 // commit writes until the store has it for sure, or the incarnation is gone.
