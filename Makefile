@@ -66,6 +66,14 @@ generate: ## rebuild gen/ and docs/machines/ from spec/
 proto: ## rebuild transfer/rpc/pb from control.proto (gets protoc from PyPI)
 	@bash transfer/rpc/generate.sh
 
+.PHONY: ptx
+ptx: ## rebuild cuda/gather/copy.ptx from copy.cu (gets NVRTC from PyPI; needs no GPU and no CUDA toolkit)
+	@bash cuda/gather/generate.sh
+
+.PHONY: gpu
+gpu: ## the tests that need a GPU; without one, their number and names
+	@$(GO) test -race -v -run GPU ./cuda/... | grep -E '^(GPU: |--- FAIL|FAIL|ok)'
+
 .PHONY: gen-check
 gen-check: build ## fail if a generated file differs from its spec
 	@bin/fsmgen generate --check
@@ -108,6 +116,17 @@ bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownersh
 	@bin/bench-ownership -test.run '^$$' -test.bench Memory -test.benchtime 1x >>bin/ownership.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name -col /by bin/fsm.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt
+
+.PHONY: bench-cuda
+bench-cuda: ## gather by kernel, copy engine and CPU, raw beside owned, and polls of events; GPU rows where a GPU is
+	@mkdir -p bin
+	@$(GO) test -c -o bin/bench-cuda ./cuda && $(GO) test -c -o bin/bench-gather ./cuda/gather
+	@rm -f bin/cuda.txt
+	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
+	  for b in cuda gather; do bin/bench-$$b -test.run '^$$' -test.bench . -test.benchtime 200ms >>bin/cuda.txt; done; done
+	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/driver -col /by -filter '.name:Poll' bin/cuda.txt
+	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/block,/by -col /side -filter '-.name:Poll' bin/cuda.txt
+	@if grep -q '^GPU: ' bin/cuda.txt; then echo "GPU rows: not yet measured on a GPU"; grep -m1 '^GPU: ' bin/cuda.txt; else nvidia-smi -L || true; fi
 
 .PHONY: bench-spin
 bench-spin: ## fsmgen check beside Spin on the same model (needs the Debian packages spin and gcc)

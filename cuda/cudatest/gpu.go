@@ -27,11 +27,7 @@ func RequireGPU(t testing.TB) *cuda.Context {
 	t.Helper()
 	driver, err := cuda.Open(cuda.Options{})
 	if err != nil {
-		skipped.Lock()
-		skipped.names = append(skipped.names, t.Name())
-		skipped.reason = err.Error()
-		skipped.Unlock()
-		t.Skipf("needs a GPU: %v", err)
+		SkipGPU(t, err)
 	}
 	ctx, err := driver.Devices()[0].Primary()
 	if err != nil {
@@ -45,15 +41,26 @@ func RequireGPU(t testing.TB) *cuda.Context {
 	return ctx
 }
 
+// SkipGPU skips a test that cannot run for lack of a GPU, and counts it.
+func SkipGPU(t testing.TB, reason error) {
+	t.Helper()
+	skipped.Lock()
+	skipped.names = append(skipped.names, t.Name())
+	skipped.reason = reason.Error()
+	skipped.Unlock()
+	t.Skipf("needs a GPU: %v", reason)
+}
+
 // Main runs a package's tests and ends with a line that counts and names those
 // that were skipped for lack of a GPU. It returns the exit code:
 //
 //	func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 func Main(m *testing.M) int {
 	code := m.Run()
+	slices.Sort(skipped.names)
+	skipped.names = slices.Compact(skipped.names)
 	if n := len(skipped.names); n > 0 {
-		slices.Sort(skipped.names)
-		fmt.Fprintf(os.Stdout, "GPU: %d tests skipped (%s): %s\n", n, skipped.reason, strings.Join(skipped.names, ", "))
+		fmt.Fprintf(os.Stdout, "GPU: %d tests and benchmarks skipped (%s): %s\n", n, skipped.reason, strings.Join(skipped.names, ", "))
 	}
 	return code
 }

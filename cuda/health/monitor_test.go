@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +21,11 @@ import (
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/dgxh100"
 	"github.com/NVIDIA/go-nvml/pkg/nvml/mock/server"
 
+	"github.com/kvxfer/kvxfer/cuda/cudatest"
 	"github.com/kvxfer/kvxfer/internal/dl"
 )
+
+func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
 
 func TestDevicesOfEveryMachine(t *testing.T) {
 	for name, machine := range machines {
@@ -267,10 +271,10 @@ func TestFailuresToStart(t *testing.T) {
 }
 
 // The real library, where there is one.
-func TestRealNVML(t *testing.T) {
+func TestNVMLOfAGPU(t *testing.T) {
 	m, err := Open(Options{})
 	if err != nil {
-		t.Skipf("needs a GPU: %v", err)
+		cudatest.SkipGPU(t, err)
 	}
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
