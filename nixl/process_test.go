@@ -28,9 +28,16 @@ const (
 	targetSize   = 64 << 20
 )
 
+// roles are what the child can be.
+var roles = map[string]func(io.Reader, io.Writer) error{roleTarget: target, roleSignals: signals}
+
 // runRole is the child.
 func runRole(role string) int {
-	play := map[string]func(io.Reader, io.Writer) error{roleTarget: target, roleSignals: signals}[role]
+	play := roles[role]
+	if play == nil {
+		fmt.Fprintf(os.Stderr, "no role %q\n", role)
+		return 2
+	}
 	if err := play(os.Stdin, os.Stdout); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", role, err)
 		return 1
@@ -83,7 +90,7 @@ type child struct {
 	md   []byte
 }
 
-func startTarget(t *testing.T, tr nixl.Transport) *child {
+func startTarget(t testing.TB, tr nixl.Transport) *child {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), envRole+"="+roleTarget, envTransport+"="+tr.String())
@@ -118,7 +125,7 @@ func startTarget(t *testing.T, tr nixl.Transport) *child {
 	return c
 }
 
-func (c *child) read(t *testing.T) string {
+func (c *child) read(t testing.TB) string {
 	t.Helper()
 	line, err := c.out.ReadString('\n')
 	if err != nil {
@@ -127,14 +134,14 @@ func (c *child) read(t *testing.T) string {
 	return strings.TrimSpace(line)
 }
 
-func (c *child) ask(t *testing.T, question string) string {
+func (c *child) ask(t testing.TB, question string) string {
 	t.Helper()
 	fmt.Fprintln(c.in, question)
 	return c.read(t)
 }
 
 // stop stops the child and returns when the kernel says that it is stopped.
-func (c *child) stop(t *testing.T) {
+func (c *child) stop(t testing.TB) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -145,7 +152,7 @@ func (c *child) stop(t *testing.T) {
 	}
 }
 
-func (c *child) cont(t *testing.T) {
+func (c *child) cont(t testing.TB) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
@@ -153,7 +160,7 @@ func (c *child) cont(t *testing.T) {
 }
 
 // source is an agent in this process with memory as large as the target's.
-func source(t *testing.T, tr nixl.Transport, c *child) (*nixl.Agent, []byte) {
+func source(t testing.TB, tr nixl.Transport, c *child) (*nixl.Agent, []byte) {
 	t.Helper()
 	a, err := requireNIXL(t).NewAgent("source", nixl.AgentConfig{NoProgressThread: true})
 	if err != nil {
@@ -260,7 +267,7 @@ func TestNothingIsLetGoInFlight(t *testing.T) {
 }
 
 // prime moves a few bytes, so that the connection is there.
-func prime(t *testing.T, a *nixl.Agent, mem []byte, c *child) {
+func prime(t testing.TB, a *nixl.Agent, mem []byte, c *child) {
 	t.Helper()
 	q, err := a.NewRequest(nixl.RequestConfig{
 		Op: nixl.Write, Peer: "target",
