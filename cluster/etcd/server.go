@@ -32,6 +32,9 @@ type ServerConfig struct {
 	// Listen is host:port for clients; default a free port on the loopback
 	// interface. Peers is host:port for other members, the same by default.
 	Listen, Peers string
+	// AdvertisePeers is host:port at which other members reach this one, where
+	// that is not Peers.
+	AdvertisePeers string
 	// Members are the names of all members and their host:port for members, this
 	// one included; none: it is the only one.
 	Members map[string]string
@@ -110,11 +113,15 @@ func (c ServerConfig) embed() (*embed.Config, error) {
 	if err != nil {
 		return nil, err
 	}
+	advertised := peer
+	if c.AdvertisePeers != "" {
+		advertised.Host = c.AdvertisePeers
+	}
 	e := embed.NewConfig()
 	e.Dir, e.Name = c.Dir, name
 	e.ListenClientUrls, e.AdvertiseClientUrls = []url.URL{client}, []url.URL{client}
-	e.ListenPeerUrls, e.AdvertisePeerUrls = []url.URL{peer}, []url.URL{peer}
-	e.InitialCluster = initialCluster(c.Members, name, peer)
+	e.ListenPeerUrls, e.AdvertisePeerUrls = []url.URL{peer}, []url.URL{advertised}
+	e.InitialCluster = initialCluster(c.Members, name, advertised)
 	e.ClientTLSInfo = tlsInfo(c.CertFile, c.KeyFile, c.CAFile)
 	e.PeerTLSInfo = tlsInfo(c.PeerCertFile, c.PeerKeyFile, c.PeerCAFile)
 	e.QuotaBackendBytes = DefaultQuota
