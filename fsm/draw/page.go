@@ -26,7 +26,7 @@ func Page(sp load.Spec, specFile, image string) []byte {
 	case *load.Table:
 		tablePage(&b, sp)
 	case *load.System:
-		systemPage(&b, sp)
+		systemPage(&b, sp, image)
 	}
 	return []byte(b.String())
 }

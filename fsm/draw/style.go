@@ -43,20 +43,26 @@ func hueOf(tags []string, i int) hue {
 	return neutral[n%len(neutral)]
 }
 
+// fonts is how every text of a picture is set: monospaced, so that its width is known.
+const fonts = `text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;text-anchor:middle}
+`
+
+// pages are the colours of everything without a meaning, on light and on dark pages.
+var pages = [2]map[string]string{
+	{"page": "#ffffff", "rim": "#d9dee5", "box": "#f4f6f9", "line": "#5a6675", "text": "#1c2430", "soft": "#556070"},
+	{"page": "#0f141b", "rim": "#2b3440", "box": "#1b232d", "line": "#8b97a6", "text": "#e8edf3", "soft": "#a3afbd"},
+}
+
 // style is the sheet of a picture with these tags. Colours are written out, as
 // many programs that show SVG know no variables.
 func style(tags []string) string {
 	var b strings.Builder
-	b.WriteString(`text{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono","Liberation Mono",monospace;text-anchor:middle}
-.name{font-size:13px;font-weight:600}.note,.event{font-size:11px}.left{text-anchor:start}
+	b.WriteString(fonts + `.name{font-size:13px;font-weight:600}.note,.event{font-size:11px}.left{text-anchor:start}
 .state{stroke-width:1.6}.inner{fill:none;stroke-width:1}.edge{fill:none;stroke-width:1.4}
 `)
 	sheet := func(i int) {
 		pick := func(h hue) [3]string { return [2][3]string{h.light, h.dark}[i] }
-		base := [2]map[string]string{
-			{"page": "#ffffff", "rim": "#d9dee5", "box": "#f4f6f9", "line": "#5a6675", "text": "#1c2430", "soft": "#556070"},
-			{"page": "#0f141b", "rim": "#2b3440", "box": "#1b232d", "line": "#8b97a6", "text": "#e8edf3", "soft": "#a3afbd"},
-		}[i]
+		base := pages[i]
 		fmt.Fprintf(&b, ".page{fill:%s;stroke:%s}.gap{fill:%s}.state{fill:%s;stroke:%s}.inner,.edge{stroke:%s}.dot,.head{fill:%s}.name,.event{fill:%s}.note{fill:%s}\n",
 			base["page"], base["rim"], base["page"], base["box"], base["line"], base["line"], base["line"], base["text"], base["soft"])
 		for t := range tags {

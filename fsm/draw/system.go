@@ -13,8 +13,11 @@ import (
 
 // systemPage writes what a reader of a system asks first: what it keeps, what can
 // happen and when it is refused, what follows by itself, and what is proved of it.
-func systemPage(b *strings.Builder, s *load.System) {
+func systemPage(b *strings.Builder, s *load.System, image string) {
 	parts(b, s)
+	if image != "" {
+		fmt.Fprintf(b, "\n![Which actions of %s ask, change and emit what](%s)\n", s.Name, image)
+	}
 	b.WriteString("\n## Variables\n\n")
 	g := grid{{"variable", "type", "", "meaning"}}
 	for _, v := range s.Vars {

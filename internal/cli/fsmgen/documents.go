@@ -23,9 +23,9 @@ func (o *output) addDocuments(dir string, set *load.Set, specName func(string) s
 		h := sp.Header()
 		file := specName(h.Source.File)
 		image := ""
-		if m, ok := sp.(*load.Machine); ok {
+		if data := picture(sp); data != nil {
 			image = h.Name + ".svg"
-			o.addMarked(filepath.Join(dir, image), file, draw.SVG(m))
+			o.addMarked(filepath.Join(dir, image), file, data)
 		}
 		o.addMarked(filepath.Join(dir, h.Name+".md"), file, draw.Page(sp, file, image))
 		fmt.Fprintf(index, "| [%s](%s.md) | %v | %s |\n", h.Name, h.Name, h.Kind, h.Doc)

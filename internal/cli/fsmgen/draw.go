@@ -17,7 +17,7 @@ import (
 
 // drawings are the formats of draw.
 var drawings = map[string]func(load.Spec) []byte{
-	"svg":      ofMachine(draw.SVG),
+	"svg":      picture,
 	"mermaid":  ofMachine(draw.Mermaid),
 	"dot":      ofMachine(draw.DOT),
 	"markdown": draw.Matrix,
@@ -25,6 +25,14 @@ var drawings = map[string]func(load.Spec) []byte{
 }
 
 // ofMachine makes a drawing of machines one of specs; nil for other kinds.
+// picture is the diagram of a machine, or the overview of a system.
+func picture(sp load.Spec) []byte {
+	if s, ok := sp.(*load.System); ok {
+		return draw.Overview(s)
+	}
+	return ofMachine(draw.SVG)(sp)
+}
+
 func ofMachine(f func(*load.Machine) []byte) func(load.Spec) []byte {
 	return func(sp load.Spec) []byte {
 		if m, ok := sp.(*load.Machine); ok {
@@ -39,7 +47,7 @@ func drawCommand() *cobra.Command {
 	formats := strings.Join(slices.Sorted(maps.Keys(drawings)), ", ")
 	cmd := &cobra.Command{
 		Use:     "draw NAME",
-		Short:   "Draw a machine, or show a matrix",
+		Short:   "Draw a machine or a system, or show a matrix",
 		Long:    "draw writes the diagram or the matrix of one spec to the standard output or to a file.",
 		Example: "  fsmgen draw claim > claim.svg\n  fsmgen draw claim --format mermaid",
 		Args:    cobra.ExactArgs(1),
@@ -54,7 +62,7 @@ func drawCommand() *cobra.Command {
 			}
 			data := f(sp)
 			if data == nil {
-				return usageError("%s is a %v; the format %s shows machines alone", args[0], sp.Header().Kind, format)
+				return usageError("%s is a %v; the format %s does not show it", args[0], sp.Header().Kind, format)
 			}
 			if file != "" {
 				abs, err := filepath.Abs(file)
