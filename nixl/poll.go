@@ -49,6 +49,11 @@ func (a *Agent) Poll(requests []*Request, out []Observation) error {
 	a.lib.api.Poll(a.handle, b.handles, b.codes)
 	for k, r := range b.asked {
 		o := &out[b.index[k]]
+		if b.codes[k] == CodeInProgress { // settle would say the same, dearer
+			r.phase.Store(phaseActive)
+			*o = Observation{Status: StatusInProgress}
+			continue
+		}
 		o.Status, o.Err = r.settle(callStatus, b.codes[k])
 	}
 	return nil
