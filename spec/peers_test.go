@@ -4,13 +4,18 @@
 package spec_test
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/receive"
+	"github.com/kvxfer/kvxfer/spec"
 )
 
 // The tests below pin what other libraries of state machines get wrong. What they
@@ -20,33 +25,42 @@ import (
 // TestSingleWinner: of goroutines that offer single-use events at once, exactly one
 // moves the machine, and each gets the verdict of its own event.
 func TestSingleWinner(t *testing.T) {
-	const rounds, racers = 2000, 4
+	const rounds = 1000
 	for range rounds {
-		var m outcome.Machine
-		var moved, ignored atomic.Int32
-		var start, done sync.WaitGroup
-		start.Add(1)
-		var winner atomic.Uint32
-		for i := range racers {
-			ev := outcome.AllEvents()[i%3]
-			done.Go(func() {
-				start.Wait()
-				switch s, res := m.Offer(ev); res {
-				case fsm.Moved:
-					moved.Add(1)
-					winner.Store(uint32(s))
-				case fsm.Ignored:
-					ignored.Add(1)
-				default:
-					t.Errorf("%v gave %v", ev, res)
-				}
-			})
-		}
-		start.Done()
-		done.Wait()
-		if moved.Load() != 1 || ignored.Load() != racers-1 || uint32(m.State()) != winner.Load() {
-			t.Fatalf("%d moved, %d ignored, state %v, winner went to %v", moved.Load(), ignored.Load(), m.State(), outcome.State(winner.Load()))
-		}
+		race(t, new(outcome.Machine))
+		race(t, new(outcome.MutexMachine))
+	}
+}
+
+// race lets four goroutines end one outcome.
+func race(t *testing.T, m interface {
+	Offer(outcome.Event) (outcome.State, fsm.Result)
+	State() outcome.State
+}) {
+	const racers = 4
+	var moved, ignored atomic.Int32
+	var start, done sync.WaitGroup
+	start.Add(1)
+	var winner atomic.Uint32
+	for i := range racers {
+		ev := outcome.AllEvents()[i%3]
+		done.Go(func() {
+			start.Wait()
+			switch s, res := m.Offer(ev); res {
+			case fsm.Moved:
+				moved.Add(1)
+				winner.Store(uint32(s))
+			case fsm.Ignored:
+				ignored.Add(1)
+			default:
+				t.Errorf("%v gave %v", ev, res)
+			}
+		})
+	}
+	start.Done()
+	done.Wait()
+	if moved.Load() != 1 || ignored.Load() != racers-1 || uint32(m.State()) != winner.Load() {
+		t.Fatalf("%T: %d moved, %d ignored, state %v, winner went to %v", m, moved.Load(), ignored.Load(), m.State(), outcome.State(winner.Load()))
 	}
 }
 
@@ -110,6 +124,34 @@ func TestNoBackDoor(t *testing.T) {
 	for s := range 256 {
 		if m, err := outcome.Restore(outcome.State(s)); (err == nil) != outcome.State(s).IsValid() || (m == nil) != (err != nil) {
 			t.Errorf("Restore(%d) gave %v, %v", s, m, err)
+		}
+	}
+}
+
+// TestSmall: a machine is its state: one byte, or four where goroutines share it, and
+// there is nothing to construct.
+func TestSmall(t *testing.T) {
+	var m claim.Machine
+	if a, b := unsafe.Sizeof(claim.Initial), unsafe.Sizeof(m); a != 1 || b != 4 {
+		t.Errorf("a state takes %d bytes, a machine %d", a, b)
+	}
+	if n := testing.AllocsPerRun(100, func() {
+		var owner struct{ m claim.Machine }
+		owner.m.Offer(claim.Publish)
+	}); n != 0 {
+		t.Errorf("a machine in a struct allocates %v times", n)
+	}
+}
+
+// TestHash: generated code tells which spec it came from.
+func TestHash(t *testing.T) {
+	for name, hash := range map[string]string{"claim": claim.SpecSHA256, "outcome": outcome.SpecSHA256, "receive": receive.SpecSHA256} {
+		data, err := spec.Files.ReadFile(name + ".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("%x", sha256.Sum256(data)); hash != want {
+			t.Errorf("%s came from %s, the spec is %s", name, hash, want)
 		}
 	}
 }

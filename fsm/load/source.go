@@ -92,6 +92,11 @@ func (s *Source) checkText(errs *Errors) bool {
 			errs.Add(s.File, Pos{i + 1, col}, "invalid UTF-8")
 			ok = false
 		}
+		if at := bytes.IndexFunc(line, forbidden); at >= 0 {
+			r, _ := utf8.DecodeRune(line[at:])
+			errs.Add(s.File, Pos{i + 1, 1 + utf8.RuneCount(line[:at])}, "control character %U", r)
+			ok = false
+		}
 		indent := line[:len(line)-len(bytes.TrimLeft(line, " \t"))]
 		if t := bytes.IndexByte(indent, '\t'); t >= 0 && len(indent) < len(line) {
 			errs.Add(s.File, Pos{i + 1, t + 1}, "tab in indentation; expected spaces")
@@ -99,4 +104,13 @@ func (s *Source) checkText(errs *Errors) bool {
 		}
 	}
 	return ok
+}
+
+// forbidden are the characters that YAML does not allow anywhere.
+func forbidden(r rune) bool {
+	switch r {
+	case '\t', '\r', 0x85:
+		return false
+	}
+	return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0xfffe || r == 0xffff
 }
