@@ -8,6 +8,9 @@ GO ?= go
 # Arguments for `make run`, as in: make run ARGS="--transport tcp --count 5"
 ARGS ?=
 FUZZTIME ?= 30s
+# How many lives each property has, and how long a soak goes on.
+LIVES ?= 60000
+SOAK ?= 1h
 BENCHRUNS ?= 8
 # What the version command prints where the Go tool cannot know it.
 LDFLAGS = -X $(CLI).version=$(shell git describe --tags --always --dirty 2>/dev/null || echo devel) \
@@ -103,6 +106,11 @@ mutate-spec: build ## change the systems of spec/ in one place at a time: a prop
 faults: ## scenarios must fail on a library with a mistake put into it: the tests are tested
 	@$(GO) test -v -count=1 -tags faults -run '^TestFaultsAreFound$$' ./scenario
 
+# Each fault alone, a few at a time: their leases want a processor now and then.
+.PHONY: chaos-ranks
+chaos-ranks: ## ranks as processes on a real etcd, with every fault and an end between any two steps
+	@$(GO) test -v -count=1 -timeout 15m -run 'Chaos' -parallel 3 ./internal/cli/kvxfer/ranks -chaos
+
 # Each row is sampled in turn with the others, BENCHRUNS times: code layout and
 # a noisy machine move single runs, so only medians of one run are compared.
 .PHONY: bench
@@ -137,6 +145,17 @@ fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 	@for pkg in $$($(GO) list ./...); do \
 	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
 	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime $(FUZZTIME) $$pkg; done; done
+
+# A life of two endpoints costs as much as ten of a registry.
+.PHONY: proptest
+proptest: ## the property suite in full: LIVES lives (default 60000) of each machine beside the model
+	@$(GO) test -count=1 -run 'Owner|Registry|Pins|Machines' ./proptest -rapid.checks=$(LIVES)
+	@$(GO) test -count=1 -run 'Network' ./proptest -rapid.checks=$$(($(LIVES) / 10))
+
+.PHONY: soak
+soak: ## the property suite with fresh seeds until SOAK (default 1h) is over
+	@mkdir -p bin && $(GO) test -c -o bin/proptest.test ./proptest
+	@cd proptest && ../bin/proptest.test -test.run '^TestSoak$$' -test.timeout 0 -proptest.soak $(SOAK)
 
 .PHONY: clean
 clean: ## remove what was built (the NIXL library stays; it is in .nixl/)

@@ -261,6 +261,7 @@ func (n *network) fail(format string, args ...any) {
 
 // check fails unless all memory is as it must be when everything is idle.
 func (n *network) check() {
+	steps.Add(1)
 	if bad := n.look(); len(bad) > 0 {
 		n.fail("%s", strings.Join(bad, "\n"))
 	}

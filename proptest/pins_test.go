@@ -174,6 +174,7 @@ func (p *pins) unpinBlocks(t *rapid.T) {
 }
 
 func (p *pins) compare(t *rapid.T) {
+	steps.Add(1)
 	s := p.lib.Stats()
 	if s.Free != p.model.Free() || s.Pins != len(p.model.Pins) || int(s.Stale) != p.model.StaleCalls {
 		t.Fatalf("the pool says %+v, want %d free, %d pins, %d stale", s, p.model.Free(), len(p.model.Pins), p.model.StaleCalls)

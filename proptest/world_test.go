@@ -134,6 +134,7 @@ func (w *world) claimName(n model.PieceName, accessor string) (ownership.ClaimNa
 // everything that can be seen afterwards.
 func (w *world) did(want string, effects ownership.Effects, err error) {
 	w.steps++
+	steps.Add(1)
 	w.script.end(want)
 	got := ""
 	if err != nil {
@@ -424,6 +425,7 @@ func (w *world) register(region string) {
 // deliver lets the oldest message for an accessor leave.
 func (w *world) deliver(to string) {
 	w.steps++
+	steps.Add(1)
 	w.script.step("deliver: {to: %s, result: ok}", to)
 	out, waits := w.lib.Peek(ownership.Accessor(to))
 	if !waits {
