@@ -62,5 +62,13 @@ func poll(b *testing.B, ctx *cuda.Context, path string) {
 			}
 			ok(b, ctx.Poll(events, states))
 		}
+		if states[0] == cuda.EventPending { // the fake's stay so
+			return
+		}
+		for _, e := range events {
+			ok(b, e.Synchronize())
+			ok(b, e.Close())
+		}
+		ok(b, stream.Close())
 	})
 }

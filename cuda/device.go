@@ -80,6 +80,9 @@ func (d *Driver) device(i int) (*Device, error) {
 	return g, nil
 }
 
+// Driver is the driver that the device was found by.
+func (g *Device) Driver() *Driver { return g.driver }
+
 // Ordinal is the device's place in the driver's order, from 0. It depends on
 // CUDA_VISIBLE_DEVICES; PCI and UUID do not.
 func (g *Device) Ordinal() int { return g.ordinal }

@@ -11,7 +11,12 @@ import (
 	"github.com/kvxfer/kvxfer/cuda/cudatest"
 )
 
-func TestMain(m *testing.M) { os.Exit(cudatest.Main(m)) }
+func TestMain(m *testing.M) {
+	if code, played := play(); played {
+		os.Exit(code)
+	}
+	os.Exit(cudatest.Main(m))
+}
 
 // rig is a fake driver with the contexts of its two devices.
 type rig struct {

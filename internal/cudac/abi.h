@@ -16,19 +16,19 @@
 #include <stdint.h>
 
 // How CUDA 12.8 and later describe a copy of a batch.
-struct kvx_copy_location {
+struct kvxcu_copy_location {
 	int type;
 	int id;
 };
-struct kvx_copy_attributes {
+struct kvxcu_copy_attributes {
 	int source_order; // 1: in the order of the stream
-	struct kvx_copy_location source_hint, destination_hint;
+	struct kvxcu_copy_location source_hint, destination_hint;
 	unsigned int flags;
 };
-_Static_assert(sizeof(struct kvx_copy_attributes) == 24, "copy attributes layout");
+_Static_assert(sizeof(struct kvxcu_copy_attributes) == 24, "copy attributes layout");
 
 // KVX_SYMBOLS lists what every supported driver exports. The order is the
-// order of the fields of struct kvx_cuda.
+// order of the fields of struct kvxcu_driver.
 #define KVX_SYMBOLS(X) \
 	X(Init, (unsigned int)) \
 	X(GetErrorName, (int, const char **)) \
@@ -75,12 +75,12 @@ _Static_assert(sizeof(struct kvx_copy_attributes) == 24, "copy attributes layout
 // KVX_OPTIONAL lists what only some drivers export; absent ones are NULL.
 #define KVX_OPTIONAL(X) \
 	X(DeviceGetUuid_v2, (unsigned char *, int)) \
-	X(MemcpyBatchAsync, (uint64_t *, uint64_t *, size_t *, size_t, struct kvx_copy_attributes *, size_t *, size_t, size_t *, void *)) \
-	X(MemcpyBatchAsync_v2, (uint64_t *, uint64_t *, size_t *, size_t, struct kvx_copy_attributes *, size_t *, size_t, void *)) \
+	X(MemcpyBatchAsync, (uint64_t *, uint64_t *, size_t *, size_t, struct kvxcu_copy_attributes *, size_t *, size_t, size_t *, void *)) \
+	X(MemcpyBatchAsync_v2, (uint64_t *, uint64_t *, size_t *, size_t, struct kvxcu_copy_attributes *, size_t *, size_t, void *)) \
 	X(FlushGPUDirectRDMAWrites, (int, int))
 
-// struct kvx_cuda holds one resolved address for each symbol.
-struct kvx_cuda {
+// struct kvxcu_driver holds one resolved address for each symbol.
+struct kvxcu_driver {
 #define KVX_FIELD(name, args) int(*name) args;
 	KVX_SYMBOLS(KVX_FIELD)
 	KVX_OPTIONAL(KVX_FIELD)

@@ -9,9 +9,9 @@ package cudac
 #include "shim.h"
 
 // These ask and return: nothing calls back into Go, nothing is kept.
-#cgo noescape kvx_event_query
-#cgo nocallback kvx_event_query
-#cgo nocallback kvx_event_record
+#cgo noescape kvxcu_event_query
+#cgo nocallback kvxcu_event_query
+#cgo nocallback kvxcu_event_record
 */
 import "C"
 
@@ -19,25 +19,25 @@ import "unsafe"
 
 func (l *library) EventCreate(c Context, flags uint32) (Event, Result) {
 	var e C.uintptr_t
-	rc := C.kvx_event_create(l.table, C.uintptr_t(c), C.uint(flags), &e)
+	rc := C.kvxcu_event_create(l.table, C.uintptr_t(c), C.uint(flags), &e)
 	return Event(e), Result(rc)
 }
 
 func (l *library) EventDestroy(c Context, e Event) Result {
-	return Result(C.kvx_event_destroy(l.table, C.uintptr_t(c), C.uintptr_t(e)))
+	return Result(C.kvxcu_event_destroy(l.table, C.uintptr_t(c), C.uintptr_t(e)))
 }
 
 func (l *library) EventRecord(c Context, e Event, s Stream) Result {
-	return Result(C.kvx_event_record(l.table, C.uintptr_t(c), C.uintptr_t(e), C.uintptr_t(s)))
+	return Result(C.kvxcu_event_record(l.table, C.uintptr_t(c), C.uintptr_t(e), C.uintptr_t(s)))
 }
 
 func (l *library) EventSynchronize(c Context, e Event) Result {
-	return Result(C.kvx_event_synchronize(l.table, C.uintptr_t(c), C.uintptr_t(e)))
+	return Result(C.kvxcu_event_synchronize(l.table, C.uintptr_t(c), C.uintptr_t(e)))
 }
 
 func (l *library) EventElapsed(c Context, from, to Event) (float32, Result) {
 	var ms C.float
-	rc := C.kvx_event_elapsed(l.table, C.uintptr_t(c), C.uintptr_t(from), C.uintptr_t(to), &ms)
+	rc := C.kvxcu_event_elapsed(l.table, C.uintptr_t(c), C.uintptr_t(from), C.uintptr_t(to), &ms)
 	return float32(ms), Result(rc)
 }
 
@@ -46,27 +46,27 @@ func (l *library) EventQuery(c Context, events []Event, results []Result) {
 		return
 	}
 	_ = results[len(events)-1]
-	C.kvx_event_query(l.table, C.uintptr_t(c), (*C.uintptr_t)(unsafe.Pointer(unsafe.SliceData(events))),
+	C.kvxcu_event_query(l.table, C.uintptr_t(c), (*C.uintptr_t)(unsafe.Pointer(unsafe.SliceData(events))),
 		(*C.int32_t)(unsafe.Pointer(unsafe.SliceData(results))), C.size_t(len(events)))
 }
 
 func (l *library) NewSignal() (Signal, uintptr) {
-	s := C.kvx_signal_new()
+	s := C.kvxcu_signal_new()
 	if s == nil {
 		return 0, 0
 	}
-	return Signal(uintptr(unsafe.Pointer(s))), uintptr(C.kvx_signal_fd(s))
+	return Signal(uintptr(unsafe.Pointer(s))), uintptr(C.kvxcu_signal_fd(s))
 }
 
-func (l *library) SignalCount(s Signal) uint64 { return uint64(C.kvx_signal_count(signal(s))) }
+func (l *library) SignalCount(s Signal) uint64 { return uint64(C.kvxcu_signal_count(signal(s))) }
 
-func (l *library) FreeSignal(s Signal) { C.kvx_signal_free(signal(s)) }
+func (l *library) FreeSignal(s Signal) { C.kvxcu_signal_free(signal(s)) }
 
 func (l *library) LaunchSignal(c Context, stream Stream, s Signal) Result {
-	return Result(C.kvx_launch_signal(l.table, C.uintptr_t(c), C.uintptr_t(stream), signal(s)))
+	return Result(C.kvxcu_launch_signal(l.table, C.uintptr_t(c), C.uintptr_t(stream), signal(s)))
 }
 
 // signal gives C its address back; it is C memory, which Go does not move.
-func signal(s Signal) *C.struct_kvx_signal {
-	return *(**C.struct_kvx_signal)(unsafe.Pointer(&s))
+func signal(s Signal) *C.struct_kvxcu_signal {
+	return *(**C.struct_kvxcu_signal)(unsafe.Pointer(&s))
 }

@@ -17,7 +17,7 @@ import "github.com/kvxfer/kvxfer/internal/dl"
 // library is the C side: the table of addresses, in C memory for good.
 type library struct {
 	dl      *dl.Library
-	table   *C.struct_kvx_cuda
+	table   *C.struct_kvxcu_driver
 	version int
 	first   dl.Symbol
 }
@@ -36,22 +36,22 @@ func Load(path string) (API, error) {
 		return nil, &OldDriverError{Err: err}
 	}
 	var version C.int
-	if C.kvx_driver_version(l.first, &version) == 0 {
+	if C.kvxcu_driver_version(l.first, &version) == 0 {
 		l.version = int(version)
 	}
-	required, all := int(C.kvx_symbol_count()), int(C.kvx_symbol_count()+C.kvx_optional_count())
+	required, all := int(C.kvxcu_symbol_count()), int(C.kvxcu_symbol_count()+C.kvxcu_optional_count())
 	found := make([]dl.Symbol, all)
 	for i := range found {
-		name := C.GoString(C.kvx_symbol_name(C.size_t(i)))
+		name := C.GoString(C.kvxcu_symbol_name(C.size_t(i)))
 		if i >= required {
 			found[i] = lib.Maybe(name)
 		} else if found[i], err = lib.Must(name); err != nil {
 			return nil, &OldDriverError{Version: l.version, Err: err}
 		}
 	}
-	l.table = (*C.struct_kvx_cuda)(C.calloc(1, C.size_t(C.sizeof_struct_kvx_cuda)))
+	l.table = (*C.struct_kvxcu_driver)(C.calloc(1, C.size_t(C.sizeof_struct_kvxcu_driver)))
 	for i, s := range found {
-		C.kvx_set_symbol(l.table, C.size_t(i), s)
+		C.kvxcu_set_symbol(l.table, C.size_t(i), s)
 	}
 	return l, nil
 }
@@ -63,9 +63,9 @@ func (l *library) Has(symbol string) bool { return l.dl.Maybe(symbol) != nil }
 func (l *library) Origin() string { return l.dl.Origin(l.first) }
 
 func (l *library) ErrorName(r Result) string {
-	return C.GoString(C.kvx_error_name(l.table, C.int(r)))
+	return C.GoString(C.kvxcu_error_name(l.table, C.int(r)))
 }
 
 func (l *library) ErrorText(r Result) string {
-	return C.GoString(C.kvx_error_text(l.table, C.int(r)))
+	return C.GoString(C.kvxcu_error_text(l.table, C.int(r)))
 }

@@ -9,27 +9,27 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-int kvx_event_create(const struct kvx_cuda *d, uintptr_t ctx, unsigned flags, uintptr_t *event) {
+int kvxcu_event_create(const struct kvxcu_driver *d, uintptr_t ctx, unsigned flags, uintptr_t *event) {
 	IN_CONTEXT(d->EventCreate((void **)event, flags));
 }
 
-int kvx_event_destroy(const struct kvx_cuda *d, uintptr_t ctx, uintptr_t event) {
+int kvxcu_event_destroy(const struct kvxcu_driver *d, uintptr_t ctx, uintptr_t event) {
 	IN_CONTEXT(d->EventDestroy_v2(PTR(event)));
 }
 
-int kvx_event_record(const struct kvx_cuda *d, uintptr_t ctx, uintptr_t event, uintptr_t stream) {
+int kvxcu_event_record(const struct kvxcu_driver *d, uintptr_t ctx, uintptr_t event, uintptr_t stream) {
 	IN_CONTEXT(d->EventRecord(PTR(event), PTR(stream)));
 }
 
-int kvx_event_synchronize(const struct kvx_cuda *d, uintptr_t ctx, uintptr_t event) {
+int kvxcu_event_synchronize(const struct kvxcu_driver *d, uintptr_t ctx, uintptr_t event) {
 	IN_CONTEXT(d->EventSynchronize(PTR(event)));
 }
 
-int kvx_event_elapsed(const struct kvx_cuda *d, uintptr_t ctx, uintptr_t from, uintptr_t to, float *ms) {
+int kvxcu_event_elapsed(const struct kvxcu_driver *d, uintptr_t ctx, uintptr_t from, uintptr_t to, float *ms) {
 	IN_CONTEXT(d->EventElapsedTime(ms, PTR(from), PTR(to)));
 }
 
-void kvx_event_query(const struct kvx_cuda *d, uintptr_t ctx, const uintptr_t *events, int32_t *results,
+void kvxcu_event_query(const struct kvxcu_driver *d, uintptr_t ctx, const uintptr_t *events, int32_t *results,
 		     size_t count) {
 	int rc = d->CtxPushCurrent_v2(PTR(ctx));
 	for (size_t i = 0; i < count; i++)
@@ -39,13 +39,13 @@ void kvx_event_query(const struct kvx_cuda *d, uintptr_t ctx, const uintptr_t *e
 		d->CtxPopCurrent_v2(&popped);
 }
 
-struct kvx_signal {
+struct kvxcu_signal {
 	_Atomic uint64_t count;
 	int fd;
 };
 
-struct kvx_signal *kvx_signal_new(void) {
-	struct kvx_signal *s = calloc(1, sizeof(*s));
+struct kvxcu_signal *kvxcu_signal_new(void) {
+	struct kvxcu_signal *s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return NULL;
 	s->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -55,23 +55,23 @@ struct kvx_signal *kvx_signal_new(void) {
 	return NULL;
 }
 
-int kvx_signal_fd(const struct kvx_signal *s) { return s->fd; }
+int kvxcu_signal_fd(const struct kvxcu_signal *s) { return s->fd; }
 
-uint64_t kvx_signal_count(const struct kvx_signal *s) { return atomic_load(&s->count); }
+uint64_t kvxcu_signal_count(const struct kvxcu_signal *s) { return atomic_load(&s->count); }
 
 // The descriptor belongs to Go by then.
-void kvx_signal_free(struct kvx_signal *s) { free(s); }
+void kvxcu_signal_free(struct kvxcu_signal *s) { free(s); }
 
 // Runs on a thread of the driver, where no CUDA function may be called. The
 // count comes last: once it is right, nobody touches the signal any more.
 static void raise_signal(void *data) {
-	struct kvx_signal *s = data;
+	struct kvxcu_signal *s = data;
 	uint64_t one = 1;
 	ssize_t written = write(s->fd, &one, sizeof(one));
 	(void)written; // a full counter has woken the reader already
 	atomic_fetch_add(&s->count, 1);
 }
 
-int kvx_launch_signal(const struct kvx_cuda *d, uintptr_t ctx, uintptr_t stream, struct kvx_signal *s) {
+int kvxcu_launch_signal(const struct kvxcu_driver *d, uintptr_t ctx, uintptr_t stream, struct kvxcu_signal *s) {
 	IN_CONTEXT(d->LaunchHostFunc(PTR(stream), raise_signal, s));
 }
