@@ -53,15 +53,23 @@ type Config struct {
 	// Endpoint.OnRequest. It may be nil and set later.
 	OnRequest func(*Request)
 	// Observe is called with each event in order, from one goroutine. It may be
-	// slow: then events are lost and counted, and nothing else. It must not call
+	// slow: then events are lost and counted (Counters.LostEvents), and nothing else. It must not call
 	// Stop or Halt.
 	Observe func(Event)
 	// Log gets one line for each transition, with the transition's own time, and
 	// for what an operator may need to know. Doubts and quarantine are warnings,
 	// conflicts and FATAL errors, ends and releases are informative, the rest is
-	// for debugging. It is written on the goroutine of Observe: a slow handler
-	// delays no transfer, and lines that it has no time for are counted. nil: none.
+	// for debugging. A slow handler delays neither a transfer nor Observe; lines that
+	// it has no time for are counted, and said where they are missing. nil: none.
 	Log *slog.Logger
+	// Notify makes every operation carry a notification, which the backend gives to
+	// the target when it has ended, and looks for those of the peers. It is a second
+	// proof, of the target's own: where an operation is in doubt because its handle
+	// lost it, both sides are free by it. It costs a message an operation, calls of
+	// Backend.Progress while peers may reach our memory, and on some transports an
+	// operation does not end without its notification (see docs/nixl.md). Set it on
+	// both sides.
+	Notify bool
 	// Quarantine is how far a doubt closes admission.
 	Quarantine ownership.Quarantine
 	// Incarnation is this life of the endpoint; zero takes a random one.
@@ -108,11 +116,6 @@ func (c *Config) validate() error {
 	}
 	if c.FirstRequest == 0 {
 		c.FirstRequest = uint64(max(1, time.Now().UnixMicro()))
-	}
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	} else {
-		c.Observe = c.logged(c.Observe)
 	}
 	return nil
 }

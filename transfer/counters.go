@@ -26,6 +26,11 @@ type Counters struct {
 	// RequestsTurnedAway found the table of kept requests full, or their name
 	// taken by a session of other peers.
 	RequestsTurnedAway uint64
+	// ForeignNotifications of the backend were not of this protocol, or not from
+	// whom they named.
+	ForeignNotifications uint64
+	// LostEvents had to be dropped because Observe, or Log, was too slow.
+	LostEvents uint64
 	// FailedHandshakes are calls of Attach that returned an error.
 	FailedHandshakes uint64
 	// ProgressErrors are errors of Backend.Progress.
@@ -33,7 +38,7 @@ type Counters struct {
 }
 
 type counters struct {
-	duplicates, foreign, violations, undeliverable, requestsDropped, handshakes, progressErrors atomic.Uint64
+	duplicates, foreign, violations, undeliverable, requestsDropped, handshakes, progressErrors, foreignNotifications atomic.Uint64
 }
 
 // Counters returns the totals.
@@ -45,6 +50,8 @@ func (e *Endpoint) Counters() Counters {
 		ProtocolViolations:   e.counts.violations.Load(),
 		UndeliverableReports: e.counts.undeliverable.Load(),
 		RequestsTurnedAway:   e.counts.requestsDropped.Load(),
+		ForeignNotifications: e.counts.foreignNotifications.Load(),
+		LostEvents:           e.timeline.lost(),
 		FailedHandshakes:     e.counts.handshakes.Load(),
 		ProgressErrors:       e.counts.progressErrors.Load(),
 	}

@@ -5,6 +5,7 @@ package transfer
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -66,8 +67,12 @@ func New(config Config) (*Endpoint, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
+	logged := config.logged()
+	if config.Log == nil {
+		config.Log = slog.New(slog.DiscardHandler)
+	}
 	e := &Endpoint{
-		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe), fatal: make(chan struct{}), deciding: make(chan struct{}, 1), living: make(chan struct{}, 1),
+		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe, logged), fatal: make(chan struct{}), deciding: make(chan struct{}, 1), living: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
 		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}},
 		onRequest: config.OnRequest,
@@ -86,7 +91,9 @@ func New(config Config) (*Endpoint, error) {
 		e.halt()
 		return nil, err
 	}
-	e.running.Go(func() { e.timeline.run(e.ctx.Done()) })
+	for _, r := range e.timeline.readers {
+		e.running.Go(func() { r.run(e.ctx.Done()) })
+	}
 	e.running.Go(func() { e.watchdog.run(e.ctx.Done()) })
 	e.polling.Go(func() { e.poller.run(e.ctx.Done()) })
 	return e, nil
@@ -173,16 +180,30 @@ func (e *Endpoint) Fence(spec ownership.FenceSpec) error {
 // grow with each Receive that names no session. Where someone else creates the
 // request ids, his endpoint's watermark is the one that counts.
 //
-// Peers learn it with the next Hello, so that their records of a stream that
-// lives for ever go when it is attached anew: a Link may be closed for that at
-// any time, nothing is lost by it.
+// Peers learn it at once where a stream is attached, and with the next Hello
+// otherwise.
 func (e *Endpoint) Watermark(below uint64) error {
-	effects, err := e.registry.Watermark(e.now(), e.config.Name, below)
+	if err := e.passed(e.config.Name, below); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.watermark = max(e.watermark, below)
+	e.mu.Unlock()
+	for _, p := range e.everyPeer() {
+		p.wake.raise() // the next receipt has it
+	}
+	return nil
+}
+
+// passed applies somebody's watermark: what was asked below it needs no answer.
+func (e *Endpoint) passed(name string, below uint64) error {
+	effects, err := e.registry.Watermark(e.now(), name, below)
 	e.apply(effects)
 	if err == nil {
-		e.mu.Lock()
-		e.watermark = max(e.watermark, below)
-		e.mu.Unlock()
+		e.withdraw(func(r *Request) bool {
+			id := r.piece.Session.Request
+			return id.Endpoint == name && id.Number < below
+		})
 	}
 	return err
 }

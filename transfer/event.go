@@ -24,7 +24,8 @@ type Event struct {
 	Side    ownership.Side
 	Effect  ownership.Effect // nil for a note
 	Note    string           // empty for an effect
-	// Dropped events were lost before this one because Observe was too slow.
+	// Dropped events were lost before this one because their reader, Observe or Log,
+	// was too slow. Where none follows, a note of its own says so.
 	Dropped int
 }
 
@@ -36,30 +37,32 @@ func (e Event) String() string {
 	return fmt.Sprintf("%s: %v", e.Endpoint, e.Effect)
 }
 
-// maxBacklog bounds the events that wait for a slow Observe.
+// maxBacklog bounds the events that wait for a slow Observe, or a slow Log.
 const maxBacklog = 1 << 16
 
-// timeline brings the effects of many goroutines' calls into the order of
-// their numbers and delivers them on a goroutine of its own, so that a slow or
-// blocked Observe delays nothing.
+// timeline brings the effects of many goroutines' calls into the order of their
+// numbers, for each reader.
 type timeline struct {
-	observe func(Event) // nil: nobody looks, and nothing is kept
-	wake    signal
+	readers []*reader
 
-	mu      sync.Mutex
-	next    uint64           // guarded by mu; the number that is due
-	early   map[uint64]Event // guarded by mu; effects whose turn has not come
-	ready   []Event          // guarded by mu; in order
-	dropped int              // guarded by mu
+	mu    sync.Mutex
+	next  uint64           // guarded by mu; the number that is due
+	early map[uint64]Event // guarded by mu; effects whose turn has not come
 }
 
-func newTimeline(observe func(Event)) *timeline {
-	return &timeline{observe: observe, wake: newSignal(), next: 1, early: map[uint64]Event{}}
+func newTimeline(readers ...func(Event)) *timeline {
+	t := &timeline{next: 1, early: map[uint64]Event{}}
+	for _, f := range readers {
+		if f != nil { // nobody looks, and nothing is kept
+			t.readers = append(t.readers, &reader{read: f, wake: newSignal()})
+		}
+	}
+	return t
 }
 
 // effect takes one effect in. Numbers have no gaps, so each one's turn comes.
 func (t *timeline) effect(ev Event) {
-	if t.observe == nil {
+	if len(t.readers) == 0 {
 		return
 	}
 	t.mu.Lock()
@@ -78,7 +81,7 @@ func (t *timeline) effect(ev Event) {
 
 // note takes a note in, after all effects that are ready.
 func (t *timeline) note(ev Event) {
-	if t.observe == nil {
+	if len(t.readers) == 0 {
 		return
 	}
 	t.mu.Lock()
@@ -86,39 +89,75 @@ func (t *timeline) note(ev Event) {
 	t.push(ev)
 }
 
-// push appends to ready; mu is held.
 func (t *timeline) push(ev Event) {
-	if len(t.ready) >= maxBacklog {
-		t.dropped++
-		return
+	for _, r := range t.readers {
+		r.push(ev)
 	}
-	ev.Dropped, t.dropped = t.dropped, 0
-	t.ready = append(t.ready, ev)
-	t.wake.raise()
 }
 
-func (t *timeline) take() []Event {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	batch := t.ready
-	t.ready = nil
+// lost counts what did not reach one of the readers.
+func (t *timeline) lost() (n uint64) {
+	for _, r := range t.readers {
+		r.mu.Lock()
+		n += r.lost
+		r.mu.Unlock()
+	}
+	return n
+}
+
+// reader delivers events on a goroutine of its own, so that one that is slow or
+// blocked delays nothing, and no other reader.
+type reader struct {
+	read func(Event)
+	wake signal
+
+	mu      sync.Mutex
+	ready   []Event // guarded by mu; in order
+	dropped int     // guarded by mu; since the last one that was kept
+	lost    uint64  // guarded by mu; in all
+}
+
+func (r *reader) push(ev Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.ready) >= maxBacklog {
+		r.dropped++
+		r.lost++
+		return
+	}
+	ev.Dropped, r.dropped = r.dropped, 0
+	r.ready = append(r.ready, ev)
+	r.wake.raise()
+}
+
+// take returns what is ready; where events were lost after it, a note that says so.
+func (r *reader) take() []Event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	batch := r.ready
+	r.ready = nil
+	if r.dropped > 0 && len(batch) > 0 {
+		last := batch[len(batch)-1]
+		batch = append(batch, Event{
+			At: last.At, Elapsed: last.Elapsed, Endpoint: last.Endpoint, Dropped: r.dropped,
+			Note: fmt.Sprintf("%d events were lost here, since their reader was slow", r.dropped),
+		})
+		r.dropped = 0
+	}
 	return batch
 }
 
 // run delivers until stop, and then what is left.
-func (t *timeline) run(stop <-chan struct{}) {
-	if t.observe == nil {
-		return
-	}
+func (r *reader) run(stop <-chan struct{}) {
 	for {
-		for _, ev := range t.take() {
-			t.observe(ev)
+		for _, ev := range r.take() {
+			r.read(ev)
 		}
 		select {
-		case <-t.wake:
+		case <-r.wake:
 		case <-stop:
-			for _, ev := range t.take() {
-				t.observe(ev)
+			for _, ev := range r.take() {
+				r.read(ev)
 			}
 			return
 		}

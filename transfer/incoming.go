@@ -42,9 +42,17 @@ func (l *Link) take(at time.Duration, m wire.Message) error {
 	p := l.peer
 	switch m := m.(type) {
 	case wire.Receipt:
-		return l.acknowledged(m.Received)
+		if err := l.acknowledged(m.Received); err != nil {
+			return err
+		}
+		if m.Watermark > l.theirs { // of this goroutine only
+			l.theirs = m.Watermark
+			p.passed(m.Watermark)
+		}
+		return nil
 	case wire.Goodbye:
 		p.retire(l.member.Incarnation)
+		l.receipted()
 		return io.EOF
 	}
 	sequenced, ok := m.(wire.Sequenced)
@@ -74,6 +82,26 @@ func (l *Link) take(at time.Duration, m wire.Message) error {
 	p.mu.Unlock()
 	p.wake.raise()
 	return nil
+}
+
+// receipted waits until what came before a Goodbye is confirmed: the peer, which
+// has stopped but for that, would wait for it in vain once the stream has ended.
+func (l *Link) receipted() {
+	p := l.peer
+	for {
+		moved := p.endpoint.changed.wait()
+		p.mu.Lock()
+		done := p.received <= l.confirmed && !l.busy
+		p.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-moved:
+		case <-l.ctx.Done():
+			return
+		}
+	}
 }
 
 func (l *Link) acknowledged(received uint64) error {
@@ -111,6 +139,10 @@ func (l *Link) dispatch(at time.Duration, m wire.Sequenced) (ours bool, err erro
 		if errors.Is(err, ownership.ErrCapacity) {
 			e.apply(effects)
 			return true, l.postpone(m, err)
+		}
+	case wire.Confirmed:
+		if ours, effects, err = l.endSeen(at, m); !ours {
+			return false, nil
 		}
 	case wire.SessionQuiesced:
 		effects, err = e.registry.Ack(at, coreSession(m.Session), l.member)

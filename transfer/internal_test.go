@@ -6,6 +6,7 @@ package transfer
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -86,27 +87,42 @@ func TestTimelineRestoresTheOrder(t *testing.T) {
 	l.note(Event{Endpoint: "e", Note: "late"})
 	stop := make(chan struct{})
 	close(stop)
-	l.run(stop)
+	l.readers[0].run(stop)
 	want := []string{"e: early", effect(1).String(), effect(2).String(), effect(3).String(), "e: late"}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
+// A reader that is slow loses events, which are counted and said, also where none
+// follows; another reader loses nothing by it.
 func TestTimelineCountsWhatItLoses(t *testing.T) {
-	var got []Event
-	l := newTimeline(func(ev Event) { got = append(got, ev) })
+	var slow, quick []Event
+	l := newTimeline(func(ev Event) { slow = append(slow, ev) }, nil, func(ev Event) { quick = append(quick, ev) })
 	const lost = 5
+	for range maxBacklog + lost {
+		l.note(Event{Endpoint: "e"})
+		for _, ev := range l.readers[1].take() {
+			l.readers[1].read(ev)
+		}
+	}
+	stop := make(chan struct{})
+	close(stop)
+	l.readers[0].run(stop)
+	last := slow[len(slow)-1]
+	if len(slow) != maxBacklog+1 || last.Dropped != lost || last.Endpoint != "e" || !strings.Contains(last.Note, "5 events were lost") {
+		t.Errorf("got %d events, the last is %+v", len(slow), last)
+	}
+	if len(quick) != maxBacklog+lost || l.lost() != lost {
+		t.Errorf("the other reader got %d events; %d are counted as lost", len(quick), l.lost())
+	}
 	for range maxBacklog + lost {
 		l.note(Event{})
 	}
-	l.take()
-	l.note(Event{Note: "after"})
-	stop := make(chan struct{})
-	close(stop)
-	l.run(stop)
-	if len(got) != 1 || got[0].Dropped != lost {
-		t.Errorf("got %d events, the first after %d lost ones; want 1 after %d", len(got), got[0].Dropped, lost)
+	l.readers[0].take()
+	l.readers[0].push(Event{Note: "after"})
+	if next := l.readers[0].take(); len(next) != 1 || next[0].Dropped != 0 {
+		t.Errorf("what was said is said again: %+v", next)
 	}
 }
 

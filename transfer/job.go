@@ -12,6 +12,7 @@ import (
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/gen/operation"
 	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer/wire"
 )
 
 // job is one own operation, or one local copy: a claim, and the retained handle
@@ -67,6 +68,9 @@ func (e *Endpoint) operate(j *job) {
 		return
 	}
 	defer e.leaveBackend()
+	if e.config.Notify {
+		j.request.Notify = wire.Notification(wireClaim(j.remote))
+	}
 	handle, err := b.Prepare(j.request)
 	if err != nil { // nothing is submitted, and nothing ever will be
 		e.note(j.session, fmt.Sprintf("operation %v not prepared: %v", j.claim, err))

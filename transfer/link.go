@@ -24,10 +24,13 @@ type Link struct {
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when both goroutines are gone
 
+	theirs uint64 // the peer's watermark, as of the latest Receipt; of receive only
+
 	// Guarded by peer.mu.
 	resumed   bool   // the peer's first Receipt has come
 	announced bool   // our first Receipt was sent
 	confirmed uint64 // the number in our latest Receipt
+	mark      uint64 // the watermark that the peer has
 	leaving   bool   // Goodbye is to follow what else there is to send
 	left      bool   // Goodbye was sent
 	busy      bool   // the sender is inside of Stream.Send
@@ -91,7 +94,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	ctx, stop := context.WithTimeout(ctx, e.config.HandshakeTimeout)
 	defer stop()
 	defer context.AfterFunc(e.ctx, stop)()
-	ours, generation, hello := e.hello()
+	ours, hello := e.hello()
 	theirs, err := greet(ctx, stream, hello)
 	if err != nil {
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHandshake, Err: err}
@@ -121,11 +124,18 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	if err := p.connected(ctx, agent, theirs.Metadata); err != nil {
 		return nil, &Error{What: what, Kind: ErrHandshake, Err: fmt.Errorf("load its metadata: %w", err)}
 	}
-	return p.install(stream, ours, life, generation, theirs.Watermark)
+	return p.install(stream, life, ours, theirs)
 }
 
-// hello returns our Hello, the life that it is of, and the generation of the metadata in it.
-func (e *Endpoint) hello() (*life, uint64, wire.Hello) {
+// greeting is what our own Hello has said.
+type greeting struct {
+	life       *life
+	generation uint64 // of the metadata
+	watermark  uint64
+}
+
+// hello returns our Hello.
+func (e *Endpoint) hello() (greeting, wire.Hello) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	life := e.life.Load()
@@ -136,7 +146,7 @@ func (e *Endpoint) hello() (*life, uint64, wire.Hello) {
 	if life.agent != e.config.Name {
 		h.Agent = life.agent
 	}
-	return life, e.fetched, h
+	return greeting{life, e.fetched, e.watermark}, h
 }
 
 // greet exchanges Hellos. Both sides send first, so neither waits for the other
@@ -166,9 +176,25 @@ func greet(ctx context.Context, stream Stream, ours wire.Hello) (theirs wire.Hel
 	return theirs, theirs.Validate()
 }
 
+func (e *Endpoint) mark() uint64 {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.watermark
+}
+
+// passed takes the peer's own watermark in.
+func (p *peer) passed(watermark uint64) {
+	if watermark == 0 {
+		return
+	}
+	if err := p.endpoint.passed(string(p.name), watermark); err != nil {
+		p.endpoint.config.Log.Warn("watermark", "peer", p.name, "error", err)
+	}
+}
+
 // install makes the stream the peer's link. The one before has ended, with all
 // that it received taken in, before the new one says from where to resume.
-func (p *peer) install(stream Stream, ours *life, life ownership.Incarnation, generation, watermark uint64) (*Link, error) {
+func (p *peer) install(stream Stream, life ownership.Incarnation, ours greeting, theirs wire.Hello) (*Link, error) {
 	e := p.endpoint
 	p.mu.Lock()
 	old := p.link
@@ -178,20 +204,14 @@ func (p *peer) install(stream Stream, ours *life, life ownership.Incarnation, ge
 		<-old.ended
 	}
 	p.begin(life)
-	if watermark > 0 {
-		effects, err := e.registry.Watermark(e.now(), string(p.name), watermark)
-		e.apply(effects)
-		if err != nil {
-			e.config.Log.Warn("watermark", "peer", p.name, "error", err)
-		}
-	}
-	l := &Link{peer: p, member: ownership.Member{Accessor: p.name, Incarnation: life}, stream: stream, ended: make(chan struct{})}
+	p.passed(theirs.Watermark)
+	l := &Link{peer: p, member: ownership.Member{Accessor: p.name, Incarnation: life}, stream: stream, ended: make(chan struct{}), mark: ours.watermark}
 	l.ctx, l.cancel = context.WithCancelCause(e.ctx)
 	p.mu.Lock()
-	current := e.life.Load() == ours // or startOver, which comes afterwards, ends this link
+	current := e.life.Load() == ours.life // or startOver, which comes afterwards, ends this link
 	if current {
 		p.link = l
-		p.out.resume(generation)
+		p.out.resume(ours.generation)
 	}
 	p.mu.Unlock()
 	if !current {
@@ -256,12 +276,13 @@ func (l *Link) send() error {
 // Goodbye after everything.
 func (l *Link) next() (m wire.Message, pub *publication) {
 	p := l.peer
+	mark := p.endpoint.mark()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case !l.announced || p.received > l.confirmed:
-		l.announced, l.confirmed = true, p.received
-		m = wire.Receipt{Received: p.received}
+	case !l.announced || p.received > l.confirmed || mark > l.mark:
+		l.announced, l.confirmed, l.mark = true, p.received, mark
+		m = wire.Receipt{Received: p.received, Watermark: mark}
 	case l.left || !l.resumed:
 	default:
 		if next, its := p.out.next(p); next != nil {

@@ -12,22 +12,20 @@ import (
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
-// logged returns observe with a line of Log for each event before it.
-func (c *Config) logged(observe func(Event)) func(Event) {
+// logged returns what writes a line of Log for each event, nil for no log.
+func (c *Config) logged() func(Event) {
 	log := c.Log
-	return func(ev Event) {
-		logEvent(log, ev)
-		if observe != nil {
-			observe(ev)
-		}
+	if log == nil {
+		return nil
 	}
+	return func(ev Event) { logEvent(log, ev) }
 }
 
 // logEvent writes one line, with the event's own time. It runs on the
 // timeline's goroutine, so a slow handler delays no transfer.
 func logEvent(log *slog.Logger, ev Event) {
 	if ev.Dropped > 0 {
-		log.Warn("events lost, since an observer or a log handler was slow", "endpoint", ev.Endpoint, "events", ev.Dropped)
+		log.Warn("events lost, since the log handler was slow", "endpoint", ev.Endpoint, "events", ev.Dropped)
 	}
 	ctx := context.Background()
 	level, message, attrs := described(ev)

@@ -83,6 +83,8 @@ func (m *metrics) runtime(c Counters) {
 	m.counter("protocol_violations", c.ProtocolViolations, "streams ended because the peer sent what no endpoint sends")
 	m.counter("undeliverable_reports", c.UndeliverableReports, "reports for a life of a peer that is gone")
 	m.counter("requests_turned_away", c.RequestsTurnedAway, "peers' requests that found no room, or their name taken")
+	m.counter("foreign_notifications", c.ForeignNotifications, "notifications of the backend that were not of this protocol, or not from whom they named")
+	m.counter("lost_events", c.LostEvents, "events that a slow Observe or Log did not get")
 	m.counter("failed_handshakes", c.FailedHandshakes, "streams that could not be attached")
 	m.counter("progress_errors", c.ProgressErrors, "errors of the backend's progress call")
 }

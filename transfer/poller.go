@@ -22,6 +22,7 @@ type poller struct {
 	progress bool         // the backend's Limits.PassiveProgress; of the run goroutine, or of who holds it
 	passive  atomic.Int64 // live claims on our memory of receive sessions
 	pause    atomic.Pointer[held]
+	ended    chan struct{} // closed when run is over
 
 	mu    sync.Mutex
 	added []*job // guarded by mu; since the last pass
@@ -35,7 +36,7 @@ type poller struct {
 }
 
 func newPoller(e *Endpoint) *poller {
-	return &poller{endpoint: e, wake: newSignal(), progress: e.backend().Limits().PassiveProgress}
+	return &poller{endpoint: e, wake: newSignal(), ended: make(chan struct{}), progress: e.backend().Limits().PassiveProgress}
 }
 
 // held is a pause that somebody asks for.
@@ -50,6 +51,8 @@ func (p *poller) hold(ctx context.Context) (release func(), err error) {
 	select {
 	case <-h.begun:
 		return func() { close(h.over) }, nil
+	case <-p.ended:
+		return func() {}, nil
 	case <-ctx.Done():
 		close(h.over) // in case it begins after all
 		p.pause.CompareAndSwap(h, nil)
@@ -57,15 +60,17 @@ func (p *poller) hold(ctx context.Context) (release func(), err error) {
 	}
 }
 
-// paused waits where somebody holds the poller.
-func (p *poller) paused(stop <-chan struct{}) {
+// paused waits where somebody holds the poller; false means stop.
+func (p *poller) paused(stop <-chan struct{}) bool {
 	if h := p.pause.Swap(nil); h != nil {
 		close(h.begun)
 		select {
 		case <-h.over:
 		case <-stop:
+			return false
 		}
 	}
+	return true
 }
 
 // drop lets go of all operations without another word to their handles: their agent
@@ -99,15 +104,18 @@ func (p *poller) exposed(change int64) {
 
 // run polls until stop.
 func (p *poller) run(stop <-chan struct{}) {
+	defer close(p.ended)
 	var idle backoff
 	idle.reset() // there may be work before the first pass
 	defer idle.end()
 	for {
-		p.paused(stop)
+		if !p.paused(stop) {
+			return
+		}
 		if p.collect() {
 			idle.reset()
 		}
-		progress := p.progress && p.passive.Load() > 0
+		progress := (p.progress || p.endpoint.config.Notify) && p.passive.Load() > 0
 		if len(p.jobs)+len(p.locals) == 0 && !progress {
 			idle.reset()
 			select {
@@ -183,12 +191,15 @@ func (p *poller) pollLocals() (news bool) {
 	return news
 }
 
-// work lets the backend move what peers send us. Notifications are not used as
-// evidence yet: the control stream alone carries results (contract section 8).
+// work lets the backend move what peers send us, and takes in what it was notified of.
 func (p *poller) work() (news bool) {
 	notifications, err := p.endpoint.backend().Progress()
 	if err != nil {
 		p.endpoint.counts.progressErrors.Add(1)
+	}
+	at := p.endpoint.now()
+	for _, n := range notifications {
+		p.endpoint.notified(at, n)
 	}
 	return len(notifications) > 0
 }

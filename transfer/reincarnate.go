@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/backend"
@@ -208,11 +207,8 @@ func (e *Endpoint) beginLife(r *Reincarnation, newBackend func(agent string) (ba
 // owns keeps its registration generation, for nobody may take it; that of any other
 // is a new one.
 func (e *Endpoint) registerAgain(b backend.Backend) (map[*Region]backend.Registration, error) {
-	e.mu.Lock()
-	regions := slices.Collect(maps.Values(e.regions))
-	e.mu.Unlock()
 	registered := map[*Region]backend.Registration{}
-	for _, r := range regions {
+	for _, r := range e.everyRegion() {
 		if r.pinned != nil { // its pool's region has the registration
 			continue
 		}

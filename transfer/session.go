@@ -30,15 +30,16 @@ type Session struct {
 	label  string     // likewise
 
 	mu       sync.Mutex
-	answer   Answer                        // guarded by mu
-	exposed  int64                         // guarded by mu; live claims that the poller counts
-	covered  bool                          // guarded by mu; no claim is counted any more
-	members  []ownership.Member            // guarded by mu; of the cohorts of all pieces
-	asked    map[ownership.Accessor]uint32 // guarded by mu; pieces that name each peer, where we ask
-	jobs     map[string]*job               // guarded by mu; by piece, where we answer
-	expected int                           // guarded by mu; pieces to answer, 0 while that is not decided
-	sealed   int                           // guarded by mu; pieces of ours that may be posted
-	scatters map[string]*scatter           // guarded by mu; by piece
+	answer   Answer                           // guarded by mu
+	exposed  int64                            // guarded by mu; live claims that the poller counts
+	covered  bool                             // guarded by mu; no claim is counted any more
+	members  []ownership.Member               // guarded by mu; of the cohorts of all pieces
+	asked    map[ownership.Accessor]uint32    // guarded by mu; pieces that name each peer, where we ask
+	jobs     map[string]*job                  // guarded by mu; by piece, where we answer
+	expected int                              // guarded by mu; pieces to answer, 0 while that is not decided
+	sealed   int                              // guarded by mu; pieces of ours that may be posted
+	scatters map[string]*scatter              // guarded by mu; by piece
+	ended    map[ownership.ClaimName]struct{} // guarded by mu; notified, and not reported yet
 }
 
 // adopt makes the session that admitted effects will be about, with the caller
@@ -256,6 +257,9 @@ func (s *Session) react(effect ownership.Effect) {
 	case *ownership.SessionClosed:
 		s.end(Answer{Outcome: f.Outcome, Cause: f.Cause, Origin: f.Origin})
 		close(s.released)
+	}
+	if moved, ok := effect.(*ownership.ClaimMoved); ok && s.side == ownership.Receive {
+		s.notifiedMoved(moved)
 	}
 	s.scatterMoved(effect)
 	s.changed.send()

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/fence"
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
@@ -132,36 +134,86 @@ func (e *Endpoint) pending() (ownership.Accessor, int) {
 	return "", 0
 }
 
-// dismantle takes the backend apart, which knows of nothing in flight any more.
+// dismantle takes the backend apart, in which everything is proven to have ended.
+// It may not know that of an operation whose handle is lost, and refuses then: its
+// agent is destroyed, as in Reincarnate, with nobody in it.
 func (e *Endpoint) dismantle(ctx context.Context) error {
+	stopping := func(err error) error { return &Error{What: "stop " + e.config.Name, Kind: err} }
 	select {
 	case e.living <- struct{}{}:
 		defer func() { <-e.living }()
 	case <-ctx.Done():
-		return &Error{What: "stop " + e.config.Name, Kind: ctx.Err()}
+		return stopping(ctx.Err())
 	}
-	dead := e.life.Load().dead // then nothing is registered any more
-	e.mu.Lock()
-	regions := slices.Collect(maps.Values(e.regions))
-	e.mu.Unlock()
-	for _, r := range regions {
-		if !dead {
-			if err := e.backend().Deregister(r.registration); err != nil {
-				return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
-			}
+	if !e.life.Load().dead {
+		if err := e.calls.close(ctx); err != nil {
+			e.calls.open()
+			return stopping(err)
 		}
-		e.mu.Lock()
-		delete(e.regions, r.id)
-		e.mu.Unlock()
-		r.release()
+		release, err := e.poller.hold(ctx)
+		if err != nil {
+			e.calls.open()
+			return stopping(err)
+		}
+		defer release()
+		if err := e.endBackend(); err != nil {
+			e.calls.open()
+			return err
+		}
 	}
-	if dead {
-		return nil
+	for _, r := range e.everyRegion() { // those that ended with the agent
+		e.freeRegion(r)
 	}
-	if err := e.backend().Close(); err != nil {
+	return nil
+}
+
+func (e *Endpoint) endBackend() error {
+	was := e.life.Load()
+	switch err := e.closeBackend(was.backend); {
+	case errors.Is(err, backend.ErrInFlight):
+		if _, destroy := fence.Destroy(was.backend); destroy != nil {
+			return errors.Join(err, destroy)
+		}
+		e.poller.drop()
+	case err != nil:
+		return err
+	}
+	e.life.Store(&life{incarnation: was.incarnation, agent: was.agent, backend: was.backend, dead: true})
+	return nil
+}
+
+// closeBackend deregisters all memory and closes the backend; again goes on where it
+// was refused.
+func (e *Endpoint) closeBackend(b backend.Backend) error {
+	for _, r := range e.everyRegion() {
+		if r.pinned != nil { // its pool's region has the registration
+			continue
+		}
+		if err := b.Deregister(r.registration); err != nil {
+			return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
+		}
+		e.freeRegion(r)
+	}
+	if err := b.Close(); err != nil {
 		return &Error{What: "backend of " + e.config.Name, Kind: ErrConfig, Err: err}
 	}
 	return nil
+}
+
+func (e *Endpoint) everyRegion() []*Region {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.regions))
+}
+
+// freeRegion forgets a region whose memory is not registered any more.
+func (e *Endpoint) freeRegion(r *Region) {
+	e.mu.Lock()
+	delete(e.regions, r.id)
+	e.mu.Unlock()
+	if r.pinned == nil {
+		r.release()
+	}
 }
 
 // Halt ends the endpoint's goroutines and streams and gives nothing back: what

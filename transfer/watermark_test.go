@@ -6,6 +6,7 @@ package transfer_test
 import (
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/ownership"
@@ -13,7 +14,7 @@ import (
 )
 
 // What is remembered of closed requests is bounded by how often their creator
-// calls Watermark, here at once and at a peer with the next stream.
+// calls Watermark, here at once and at a peer too, whether a stream is attached or comes later.
 func TestWatermarkBoundsTheRecords(t *testing.T) {
 	const rounds, each = 8, 16
 	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
@@ -25,7 +26,7 @@ func TestWatermarkBoundsTheRecords(t *testing.T) {
 			}
 		}
 		var last *transfer.Session
-		for range rounds {
+		for round := range rounds {
 			for range each {
 				rs, ss := g.begin()
 				must(t, errors.Join(rs.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
@@ -35,12 +36,29 @@ func TestWatermarkBoundsTheRecords(t *testing.T) {
 			wantRecords(g.s, each)
 			must(t, g.r.Watermark(last.Name().Request.Number+1))
 			wantRecords(g.r, 0)
-			must(t, lr.Close())
-			_, lr = attach(t, g.s, g.r)
+			if round%2 == 0 {
+				must(t, lr.Close())
+				_, lr = attach(t, g.s, g.r)
+			}
+			synctest.Wait()
 			wantRecords(g.s, 0)
 		}
 		must(t, last.Close()) // closing again is fine, though nothing is remembered
 		_, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Session: last.Name(), Region: g.r.region, From: transfer.FromPeers(sender)})
 		wantErr(t, err, ownership.ErrClosed)
+	})
+}
+
+// A request that waits for its answer is over when its creator's watermark passes
+// it: nobody has to answer it any more.
+func TestWatermarkWithdrawsRequests(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		rs, request := g.request()
+		must(t, g.r.Watermark(rs.Name().Request.Number+1))
+		<-request.Withdrawn()
+		_, err := request.Send(transfer.SendSpec{Region: g.s.region})
+		wantErr(t, err, transfer.ErrAnswered)
+		must(t, rs.Drain(t.Context()))
 	})
 }
