@@ -69,6 +69,9 @@ func encodeClaim(c wire.ClaimName) *pb.ClaimName {
 // this version does not know gives nil, nil: a newer minor version may add one.
 func decode(f *pb.Frame) (wire.Message, error) {
 	var d decoder
+	if len(f.GetMore()) > 0 { // the stream has taken apart what may have it
+		return nil, &wire.FieldError{Field: "More", Reason: "is inside of another frame's"}
+	}
 	var m wire.Message
 	switch f := f.GetMessage().(type) {
 	case *pb.Frame_Hello:

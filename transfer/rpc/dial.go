@@ -40,7 +40,7 @@ func (c Config) Dial(ctx context.Context, addr string) (*Stream, error) {
 	conn, err := grpc.NewClient("passthrough:///"+marker,
 		grpc.WithContextDialer(d.dial), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithAuthority(marker), grpc.WithNoProxy(), grpc.WithDisableServiceConfig(), grpc.WithDisableRetry(),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.Limits.MessageBytes), grpc.MaxCallSendMsgSize(wire.MaxMessage)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(c.Limits.MessageBytes+besides), grpc.MaxCallSendMsgSize(wire.MaxMessage+besides)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.WithIdleTimeout(0),
 	)
@@ -121,9 +121,9 @@ func (d *dialer) open(ctx context.Context, conn *grpc.ClientConn) (*Stream, erro
 		return nil, d.explain(ctx, context.DeadlineExceeded, timely)
 	}
 	d.mu.Lock()
-	s := newStream(d.addr, call, abort, d.config, d.names, d.config.meter())
+	s := newStream(callCtx, d.addr, call, abort, d.config, d.names, d.config.meter())
 	d.mu.Unlock()
-	s.ctx = callCtx
+	go s.write(callCtx)
 	s.closeCall = func() {
 		if s.quiet() {
 			_ = call.CloseSend()

@@ -76,7 +76,7 @@ func (c Config) Listen(addr string) (*Listener, error) {
 		closed:   make(chan struct{}),
 	}
 	l.server = grpc.NewServer(
-		grpc.Creds(c.credentials()), grpc.MaxRecvMsgSize(c.Limits.MessageBytes), grpc.MaxSendMsgSize(wire.MaxMessage),
+		grpc.Creds(c.credentials()), grpc.MaxRecvMsgSize(c.Limits.MessageBytes+besides), grpc.MaxSendMsgSize(wire.MaxMessage+besides),
 		grpc.MaxConcurrentStreams(1), grpc.ConnectionTimeout(connectTime),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveTime, Timeout: keepaliveTimeout}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveTime / 4, PermitWithoutStream: true}),
@@ -149,11 +149,11 @@ func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) erro
 	if len(names) > 0 {
 		who = names[0]
 	}
-	s := newStream(who, call, abort, l.config, names, meter)
-	s.ctx = ctx
+	s := newStream(ctx, who, call, abort, l.config, names, meter)
 	if err := call.SendHeader(metadata.Pairs(marker, wire.Current.String())); err != nil {
 		return err
 	}
+	go s.write(ctx)
 	select {
 	case l.streams <- s:
 	default:

@@ -10,10 +10,12 @@ import (
 	"io"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/kvxfer/kvxfer/transfer"
 	"github.com/kvxfer/kvxfer/transfer/rpc/pb"
@@ -28,9 +30,14 @@ type Stream struct {
 	meter  *meter
 	frames frames
 	ctx    context.Context // ends with the call
-	// sending holds a token while Send is inside of gRPC, which does not allow
-	// the call to be closed meanwhile.
-	sending chan struct{}
+	out    *outgoing
+
+	// Of the goroutine that receives.
+	ahead    []*pb.Frame // came with the frame before
+	followed *following  // the latest
+
+	waiting atomic.Pointer[following] // under which Recv waits now; nil: it does not
+
 	// closeCall ends the call; it lets what was sent before go out first.
 	closeCall func()
 	// abort ends the call at once.
@@ -39,10 +46,10 @@ type Stream struct {
 	closed chan struct{}
 }
 
-func newStream(peer string, frames frames, abort func(), config *Config, names []string, meter *meter) *Stream {
+func newStream(ctx context.Context, peer string, frames frames, abort func(), config *Config, names []string, meter *meter) *Stream {
 	return &Stream{
-		config: config, peer: peer, names: names, meter: meter, frames: frames, abort: abort,
-		sending: make(chan struct{}, 1), closed: make(chan struct{}), closeCall: func() {},
+		config: config, peer: peer, names: names, meter: meter, frames: frames, ctx: ctx, abort: abort,
+		out: newOutgoing(), closed: make(chan struct{}), closeCall: func() {},
 	}
 }
 
@@ -58,24 +65,34 @@ type frames interface {
 	Recv() (*pb.Frame, error)
 }
 
-// Send hands m to gRPC, which keeps the order. It blocks while the peer reads
-// too slowly. If ctx ends first the stream ends with it.
+// Send queues m, which keeps the order; messages that are queued while one is on
+// its way share a frame. It blocks while the peer reads too slowly. If ctx ends
+// first the stream ends with it. An error of the carrier may come with a later
+// message than the one that it stopped.
 func (s *Stream) Send(ctx context.Context, m wire.Message) error {
 	frame, err := encode(m)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(s.check(ctx), s.ours(m)); err != nil {
+	if err := s.check(ctx); err != nil {
 		return err
 	}
-	select {
-	case s.sending <- struct{}{}:
-		defer func() { <-s.sending }()
-	case <-s.closed:
-		return ErrClosed
+	if err := s.ours(m); err != nil {
+		return err
 	}
-	defer context.AfterFunc(ctx, s.abort)()
-	return s.explain(ctx, s.frames.Send(frame))
+	for {
+		full, err := s.out.add(frame, weight(m))
+		if err != nil || !full {
+			return s.explain(ctx, err)
+		}
+		select {
+		case <-s.out.room:
+		case <-s.out.done: // says why
+		case <-ctx.Done():
+			s.abort()
+			return ctx.Err()
+		}
+	}
 }
 
 // Recv returns the peer's next message, validated. Messages of kinds that this
@@ -87,14 +104,22 @@ func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 	if err := s.check(ctx); err != nil {
 		return nil, err
 	}
-	defer context.AfterFunc(ctx, s.abort)()
+	s.follow(ctx)
+	defer s.waiting.Store(nil)
+	if err := ctx.Err(); err != nil { // it may have ended before anybody waited under it
+		s.abort()
+		return nil, err
+	}
 	for {
-		frame, err := s.frames.Recv()
+		frame, err := s.next()
 		if err == nil {
 			err = s.meter.pass(s.ctx)
 		}
 		if err != nil {
 			return nil, s.explain(ctx, err)
+		}
+		if limit := s.config.Limits.MessageBytes; limit < wire.MaxMessage && proto.Size(frame) > limit {
+			return nil, s.tooLarge(nil)
 		}
 		m, err := decode(frame)
 		if err != nil {
@@ -108,6 +133,46 @@ func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 			return m, nil
 		}
 	}
+}
+
+// following is one context that Recv was called with.
+type following struct {
+	ctx  context.Context
+	stop func() bool
+}
+
+// follow lets the end of ctx end the stream while Recv waits under it. Whoever
+// receives gives the same context again and again.
+func (s *Stream) follow(ctx context.Context) {
+	if f := s.followed; f == nil || f.ctx != ctx {
+		if f != nil {
+			f.stop()
+		}
+		f = &following{ctx: ctx}
+		f.stop = context.AfterFunc(ctx, func() {
+			if s.waiting.Load() == f {
+				s.abort()
+			}
+		})
+		s.followed = f
+	}
+	s.waiting.Store(s.followed)
+}
+
+// next returns the next frame with one message.
+func (s *Stream) next() (*pb.Frame, error) {
+	if len(s.ahead) == 0 {
+		f, err := s.frames.Recv()
+		if err != nil {
+			return nil, err
+		}
+		s.ahead = f.More
+		f.More = nil
+		return f, nil
+	}
+	f := s.ahead[0]
+	s.ahead = s.ahead[1:]
+	return f, nil
 }
 
 // ours refuses to give a name that our own certificate does not have: the peer
@@ -147,6 +212,11 @@ func (s *Stream) known(h wire.Hello, names []string, whose string) error {
 	return &PeerError{Addr: s.peer, Kind: ErrName, Reason: fmt.Sprintf("the endpoint is %q, %s has %q", h.Endpoint, whose, names)}
 }
 
+func (s *Stream) tooLarge(err error) error {
+	s.config.Counters.Oversize.Add(1)
+	return &LimitError{Peer: s.peer, What: "message bytes", Limit: s.config.Limits.MessageBytes, Err: err}
+}
+
 // Close ends the stream in both directions. What was sent before goes out
 // first, for as long as that takes no more than a fraction of a second.
 func (s *Stream) Close() error {
@@ -157,11 +227,12 @@ func (s *Stream) Close() error {
 	return nil
 }
 
-// quiet waits until no Send is inside of gRPC, for no longer than flushTime, and
-// reports whether that is so. None begins after Close.
+// quiet waits until everything is written, for no longer than flushTime, and
+// reports whether that is so. gRPC does not allow a call to be closed before.
 func (s *Stream) quiet() bool {
+	s.out.close()
 	select {
-	case s.sending <- struct{}{}:
+	case <-s.out.done:
 		return true
 	case <-time.After(flushTime):
 		return false
@@ -204,8 +275,7 @@ func (s *Stream) explain(ctx context.Context, err error) error {
 	case codes.Canceled:
 		return io.EOF // the peer left without a word of its own
 	case codes.ResourceExhausted:
-		s.config.Counters.Oversize.Add(1)
-		return &LimitError{Peer: s.peer, What: "message bytes", Limit: s.config.Limits.MessageBytes, Err: err}
+		return s.tooLarge(err)
 	}
 	return fmt.Errorf("rpc: %s: stream lost: %w", s.peer, err)
 }

@@ -183,7 +183,7 @@ func (Side) EnumDescriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{2}
 }
 
-// Frame carries one message. The field numbers are the codes of wire.Kind.
+// Frame carries one message, or several. The field numbers are the codes of wire.Kind.
 type Frame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Types that are valid to be assigned to Message:
@@ -196,7 +196,10 @@ type Frame struct {
 	//	*Frame_Receipt
 	//	*Frame_Goodbye
 	//	*Frame_Confirmed
-	Message       isFrame_Message `protobuf_oneof:"message"`
+	Message isFrame_Message `protobuf_oneof:"message"`
+	// More messages, in order after the one above, which have no more of their
+	// own: a sender that has several ready puts them into one frame.
+	More          []*Frame `protobuf:"bytes,16,rep,name=more,proto3" json:"more,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -306,6 +309,13 @@ func (x *Frame) GetConfirmed() *Confirmed {
 		if x, ok := x.Message.(*Frame_Confirmed); ok {
 			return x.Confirmed
 		}
+	}
+	return nil
+}
+
+func (x *Frame) GetMore() []*Frame {
+	if x != nil {
+		return x.More
 	}
 	return nil
 }
@@ -1024,7 +1034,7 @@ var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\x90\x04\n" +
+	"\rcontrol.proto\x12\x12kvxfer.transfer.v1\"\xbf\x04\n" +
 	"\x05Frame\x121\n" +
 	"\x05hello\x18\x01 \x01(\v2\x19.kvxfer.transfer.v1.HelloH\x00R\x05hello\x12D\n" +
 	"\frequest_data\x18\x02 \x01(\v2\x1f.kvxfer.transfer.v1.RequestDataH\x00R\vrequestData\x124\n" +
@@ -1033,7 +1043,8 @@ const file_control_proto_rawDesc = "" +
 	"\x10session_quiesced\x18\x05 \x01(\v2#.kvxfer.transfer.v1.SessionQuiescedH\x00R\x0fsessionQuiesced\x127\n" +
 	"\areceipt\x18\x06 \x01(\v2\x1b.kvxfer.transfer.v1.ReceiptH\x00R\areceipt\x127\n" +
 	"\agoodbye\x18\a \x01(\v2\x1b.kvxfer.transfer.v1.GoodbyeH\x00R\agoodbye\x12=\n" +
-	"\tconfirmed\x18\b \x01(\v2\x1d.kvxfer.transfer.v1.ConfirmedH\x00R\tconfirmedB\t\n" +
+	"\tconfirmed\x18\b \x01(\v2\x1d.kvxfer.transfer.v1.ConfirmedH\x00R\tconfirmed\x12-\n" +
+	"\x04more\x18\x10 \x03(\v2\x19.kvxfer.transfer.v1.FrameR\x04moreB\t\n" +
 	"\amessage\"\xe5\x01\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
@@ -1138,22 +1149,23 @@ var file_control_proto_depIdxs = []int32{
 	11, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
 	12, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
 	13, // 7: kvxfer.transfer.v1.Frame.confirmed:type_name -> kvxfer.transfer.v1.Confirmed
-	5,  // 8: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
-	6,  // 9: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	0,  // 10: kvxfer.transfer.v1.RequestData.direction:type_name -> kvxfer.transfer.v1.Direction
-	6,  // 11: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	1,  // 12: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
-	5,  // 13: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
-	2,  // 14: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
-	5,  // 15: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
-	6,  // 16: kvxfer.transfer.v1.Confirmed.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	3,  // 17: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
-	3,  // 18: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
-	18, // [18:19] is the sub-list for method output_type
-	17, // [17:18] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	3,  // 8: kvxfer.transfer.v1.Frame.more:type_name -> kvxfer.transfer.v1.Frame
+	5,  // 9: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
+	6,  // 10: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	0,  // 11: kvxfer.transfer.v1.RequestData.direction:type_name -> kvxfer.transfer.v1.Direction
+	6,  // 12: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	1,  // 13: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
+	5,  // 14: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
+	2,  // 15: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
+	5,  // 16: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
+	6,  // 17: kvxfer.transfer.v1.Confirmed.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	3,  // 18: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
+	3,  // 19: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
+	19, // [19:20] is the sub-list for method output_type
+	18, // [18:19] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
