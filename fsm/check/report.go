@@ -125,7 +125,7 @@ func (x *explorer) pursue(f *Finding, g *goal) {
 		return
 	}
 	if x.sym {
-		f.Verdict, f.Why = NotFinished, "states come back; judge it without symmetry"
+		f.Verdict, f.Why = NotFinished, "states come back, which cannot be judged with symmetry; run it without"
 		return
 	}
 	if cycle, h := y.fairCycle(); cycle != nil {

@@ -45,34 +45,55 @@ func (s *Source) syntax(errs *Errors, err error) {
 }
 
 // mostTried bounds the bytes that are parsed to find a column.
-const mostTried = 64 << 20
+const mostTried = 8 << 20
 
 // firstWrong is the offset of the first character with which the text can no longer
 // become a document. line is about where the parser gave up.
 func (s *Source) firstWrong(line int) int {
 	from, to := lineStart(s.Data, line-1), lineStart(s.Data, line+3)
-	for at := to; at > from; at-- {
-		if (to-at)*at > mostTried {
-			return lineStart(s.Data, line)
+	// What stands before the part at hand seldom matters, and takes long to parse.
+	for _, base := range []int{s.partStart(line - 1), 0} {
+		if at, ok := wrongIn(s.Data[base:to], from-base); ok {
+			return base + at
 		}
-		if at < len(s.Data) && !utf8.RuneStart(s.Data[at]) || !completes(s.Data[:at]) {
-			continue
-		}
-		if at == len(s.Data) || at == to {
-			break // something was never closed
-		}
-		if open := openings(s.Data[:at]); len(open) > 0 && bytes.IndexByte(s.Data[open[len(open)-1]:at], '\n') >= 0 {
-			return open[len(open)-1] // what should have been closed in its line
-		}
-		for at < to-1 && s.Data[at] == ' ' {
-			at++ // the next word is what is wrong
-		}
-		return at
 	}
-	if open := openings(s.Data); len(open) > 0 {
+	if open := openings(s.Data[:to]); to == len(s.Data) && len(open) > 0 {
 		return open[len(open)-1]
 	}
 	return min(lineStart(s.Data, line), len(s.Data))
+}
+
+// partStart is the offset of the last line before another one that is a key of the
+// spec or of a part of it: one that is indented by two or less.
+func (s *Source) partStart(line int) int {
+	for ; line > 1; line-- {
+		text := s.Data[lineStart(s.Data, line):]
+		if indent := len(text) - len(bytes.TrimLeft(text, " ")); indent <= 2 && indent < len(text) && text[indent] >= '0' {
+			return lineStart(s.Data, line)
+		}
+	}
+	return 0
+}
+
+// wrongIn looks for the first wrong character of a text, from an offset on. ok is false
+// if there is none, or if it is too much to try.
+func wrongIn(text []byte, from int) (at int, ok bool) {
+	for at := len(text); at >= from && (len(text)-at)*at <= mostTried; at-- {
+		if at < len(text) && !utf8.RuneStart(text[at]) || !completes(text[:at]) {
+			continue
+		}
+		if at == len(text) {
+			return 0, false
+		}
+		if open := openings(text[:at]); len(open) > 0 && bytes.IndexByte(text[open[len(open)-1]:at], '\n') >= 0 {
+			return open[len(open)-1], true // it should have been closed in its line
+		}
+		for at < len(text)-1 && text[at] == ' ' {
+			at++ // the next word is what is wrong
+		}
+		return at, true
+	}
+	return 0, false
 }
 
 // lineStart is the offset of a line, counted from 1; the end of the text if there is
