@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
 )
@@ -32,7 +33,7 @@ func (l *life) handle(r *transfer.Request) error {
 		return l.sendChunk(r, m)
 	case err == nil && m.Do == doLent:
 		return l.takeLent(r, m)
-	case r.Len() != noteSize:
+	case r.Len() != noteSize || r.Direction() != backend.Write:
 		return errors.Join(err, fmt.Errorf("files: %d bytes for a note of %d", r.Len(), noteSize))
 	}
 	var n note

@@ -133,18 +133,26 @@ func (s *site) job(addr, name string) Job {
 }
 
 func TestFilesGoBothWays(t *testing.T) {
+	for _, op := range []Op{Write, Read} {
+		t.Run(string(op), func(t *testing.T) { goBothWays(t, op) })
+	}
+}
+
+func goBothWays(t *testing.T, op Op) {
 	fabric := loop.New(loop.Config{Auto: true})
 	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
 	addr, stop := server.serve()
 	for name, size := range map[string]int{"empty": 0, "byte": 1, "chunk": 64 << 10, "more": 64<<10 + 1, "many": 2_000_000} {
 		want := client.file(name, size)
-		r, err := Send(t.Context(), client.config(), client.job(addr, name))
+		there := client.job(addr, name)
+		there.Op = op
+		r, err := Send(t.Context(), client.config(), there)
 		if err != nil || r.Bytes != int64(size) || r.Lives != 1 || r.Peer != "server" {
 			t.Fatalf("send %s: %+v, %v", name, r, err)
 		}
 		server.holds(name, want)
 		back := client.job(addr, name)
-		back.Local = name + " back"
+		back.Local, back.Op = name+" back", op
 		got, err := Recv(t.Context(), client.config(), back)
 		if err != nil || got.Digest != r.Digest {
 			t.Fatalf("recv %s: %+v, %v; sent with %s", name, got, err, r.Digest)

@@ -46,15 +46,15 @@ type life struct {
 	work sync.WaitGroup // what runs under ctx
 
 	mu    sync.Mutex
-	peers map[string]*transfer.Link // guarded by mu; the latest link to each peer ever attached
-	lent  map[string]chan lentChunk // guarded by mu; reads that wait for an offer
-	fatal *ownership.Containment    // guarded by mu
-	over  bool                      // guarded by mu; nothing more begins
+	peers map[string]*transfer.Link          // guarded by mu; the latest link to each peer ever attached
+	lent  map[lentKey]chan *transfer.Request // guarded by mu; reads that wait for an offer
+	fatal *ownership.Containment             // guarded by mu
+	over  bool                               // guarded by mu; nothing more begins
 }
 
 // begin makes a life.
 func (n *Node) begin(ctx context.Context) (_ *life, err error) {
-	l := &life{node: n, peers: map[string]*transfer.Link{}, lent: map[string]chan lentChunk{}}
+	l := &life{node: n, peers: map[string]*transfer.Link{}, lent: map[lentKey]chan *transfer.Request{}}
 	l.ctx, l.end = context.WithCancelCause(ctx)
 	var random [8]byte
 	_, _ = rand.Read(random[:])                                 // never fails

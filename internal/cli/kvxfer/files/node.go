@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/memory"
+	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
 	"github.com/kvxfer/kvxfer/transfer/rpc"
 )
@@ -45,6 +46,11 @@ type Config struct {
 	// Tell is called with what happens to the node, one word a call; see Event.
 	// It may come from several goroutines. Required.
 	Tell func(Event)
+}
+
+// offerTime is how long what a peer has promised to lend may take to be offered.
+func (c *Config) offerTime() time.Duration {
+	return cmp.Or(c.RequestTimeout, ownership.DefaultRequestTimeout)
 }
 
 // Event is something that a user wants to know.
