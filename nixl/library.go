@@ -4,7 +4,9 @@
 package nixl
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -81,6 +83,9 @@ func open(file string) (*Library, error) {
 	if lib := opened.byPath[path]; lib != nil {
 		return lib, nil
 	}
+	if other := loaded(path); other != "" {
+		return nil, fmt.Errorf("%w: %s", ErrSecondLibrary, other)
+	}
 	version := versionOnDisk(path)
 	if version != (Version{}) && version.Less(MinVersion) {
 		return nil, &VersionError{Path: path, Version: version}
@@ -94,6 +99,25 @@ func open(file string) (*Library, error) {
 	}
 	opened.byPath[path] = lib
 	return lib, nil
+}
+
+// ErrSecondLibrary refuses another NIXL than the one that is loaded: the loader
+// takes libraries of one name for the same, and would mix the two.
+var ErrSecondLibrary = errors.New("nixl: another NIXL is loaded in this process")
+
+// loaded names the NIXL that a second one at path would be mixed with. The
+// caller holds opened's lock.
+func loaded(path string) string {
+	const core = "libnixl.so"
+	if _, err := os.Stat(filepath.Join(filepath.Dir(path), core)); err != nil {
+		return ""
+	}
+	for other := range opened.byPath {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(other), core)); err == nil {
+			return other
+		}
+	}
+	return ""
 }
 
 func load(path string, version Version) (*Library, error) {

@@ -133,10 +133,13 @@ func TestFilesReadPastTheEnd(t *testing.T) {
 		s, err = untilEnd(q)
 	}
 	var e *nixl.Error
+	t.Log(s, err)
+	if a.Library().Version().Less(nixl.Version{Major: 1, Minor: 5}) {
+		t.Skip("this version says success to a short read, and the adapter refuses its plugin")
+	}
 	if s != nixl.StatusFailed || !errors.As(err, &e) || e.Cause == 0 {
 		t.Errorf("%v, %v, want a failure with its cause", s, err)
 	}
-	t.Log(err)
 	if err := q.Release(); !isInFlight(err) {
 		t.Errorf("release: %v", err)
 	}

@@ -7,7 +7,9 @@ package nixlc_test
 
 import (
 	"bytes"
+	"debug/elf"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -181,4 +183,42 @@ func TestStatusBeforePostLooksLikeFailure(t *testing.T) {
 	is(t, "release", a.api.ReleaseRequest(a.agent, r), nixlc.CodeSuccess)
 	is(t, "release twice", a.api.ReleaseRequest(a.agent, r), nixlc.CodeInvalidParam)
 	is(t, "destroy", a.api.DestroyRequest(r), nixlc.CodeSuccess)
+}
+
+// Everything that the library exports is called, or there is a reason not to.
+func TestTheWholeInterfaceIsKnown(t *testing.T) {
+	lib, err := nixl.Open(nixl.Options{Folders: []string{"../../.nixl"}})
+	if err != nil {
+		t.Skipf("%s not available (make nixl fetches it): %v", nixl.LibraryName, err)
+	}
+	file, err := elf.Open(lib.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	symbols, err := file.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := map[string]bool{}
+	for _, s := range nixlc.Symbols() {
+		called[s] = true
+	}
+	exported := map[string]bool{}
+	for _, s := range symbols {
+		name, ours := strings.CutPrefix(s.Name, nixlc.Prefix)
+		if !ours || s.Section == elf.SHN_UNDEF {
+			continue
+		}
+		exported[name] = true
+		if why := nixlc.Unused[name]; called[name] == (why != "") {
+			t.Errorf("%s: called %v, reason not to: %q", name, called[name], why)
+		}
+	}
+	for s := range called {
+		if !exported[s] {
+			t.Logf("%v does not export %s", lib.Version(), s)
+		}
+	}
+	t.Logf("%d exported, %d called", len(exported), len(called))
 }
