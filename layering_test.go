@@ -36,7 +36,7 @@ var layers = map[string]layer{
 	"gen":               {},
 	"gen/*":             {ours: []string{"fsm", "gen/*"}},
 	"ownership":         {ours: []string{"fsm", "gen/*"}},
-	"ownership/explain": {ours: []string{"ownership", "gen/*"}},
+	"ownership/explain": {ours: []string{"ownership", "ownership/blocks", "gen/*"}},
 	"ownership/blocks":  {},
 	"backend":           {},
 	"fence":             {ours: []string{"backend", "gen/*"}},

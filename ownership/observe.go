@@ -57,7 +57,7 @@ func (c *core) count() Counters {
 
 func (c *core) snapshot() Snapshot {
 	s := Snapshot{
-		At: c.latest, Admission: c.currentAdmission(), Fatal: c.fatal(), ContainErr: c.containErr, Counters: c.count(),
+		At: c.latest, Admission: c.currentAdmission(), Quarantine: c.cfg.Quarantine, Fatal: c.fatal(), ContainErr: c.containErr, Counters: c.count(),
 		Doubted: slices.Collect(maps.Keys(c.doubted)),
 	}
 	if c.admits.LocalDoubted() {
@@ -77,6 +77,11 @@ func (c *core) snapshot() Snapshot {
 		s.Regions = append(s.Regions, g.state())
 	}
 	slices.SortFunc(s.Regions, func(a, b RegionState) int { return strings.Compare(a.ID, b.ID) })
+	for _, a := range slices.Sorted(maps.Keys(c.outbox.queues)) {
+		for n := c.outbox.head(a); n != nil; n = n.next {
+			s.Waiting = append(s.Waiting, n.out)
+		}
+	}
 	return s
 }
 

@@ -19,15 +19,18 @@ type Snapshot struct {
 	// At is the latest time that any call gave.
 	At        time.Duration
 	Admission Admission
-	// Doubted are the accessors that the quarantine remembers, sorted.
-	Doubted []Accessor
-	Fatal   bool
+	// Quarantine is how far a doubt closes admission, as configured; Doubted are the
+	// accessors that it remembers, sorted.
+	Quarantine Quarantine
+	Doubted    []Accessor
+	Fatal      bool
 	// Containment and ContainErr are of the FATAL latch; nil and nil before it
 	// and, for ContainErr, where the callback succeeded or has not returned yet.
 	Containment *Containment
 	ContainErr  error
 	Sessions    []SessionState // owned ones, sorted by name
 	Regions     []RegionState  // sorted by id
+	Waiting     []Outgoing     // the outbox, sorted by accessor and then in order
 	Counters    Counters
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/ownership/blocks"
 	"github.com/kvxfer/kvxfer/ownership/explain"
 	"github.com/kvxfer/kvxfer/transfer"
 )
@@ -173,5 +174,19 @@ func TestMetricsAreWellFormed(t *testing.T) {
 		}
 		g.settle(rs, ss)
 		must(t, errors.Join(g.s.Reopen(), g.r.Reopen()))
+	})
+}
+
+// Explain names the pins of a region that is divided into blocks.
+func TestExplainNamesPins(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		pool, err := g.r.region.Pool(blockSize)
+		must(t, err)
+		_, err = pool.Blocks().Allocate("request 1", make([]blocks.Block, 2))
+		must(t, err)
+		r := g.r.Explain()
+		if len(r.Pools) != 1 || r.Pools[0].Region != g.r.region.ID() || len(r.Pools[0].Pins) != 1 || r.Pools[0].Pins[0].Holder != "request 1" || r.Pools[0].Pins[0].Blocks != 2 {
+			t.Fatalf("%+v", r.Pools)
+		}
 	})
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/operation"
 	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/ownership/blocks"
 	"github.com/kvxfer/kvxfer/ownership/explain"
 )
 
@@ -30,11 +31,15 @@ type desk struct {
 
 var self = ownership.Incarnation{0xab}
 
-func newDesk(t *testing.T) *desk {
-	reg, err := ownership.New(ownership.Config{
+func newDesk(t *testing.T, change ...func(*ownership.Config)) *desk {
+	config := ownership.Config{
 		Name: "decode-0", Incarnation: self, RequestTimeout: 60 * time.Second, Grace: 30 * time.Second,
 		Contain: func(ownership.Containment) error { return errors.New("no way to isolate it") },
-	})
+	}
+	for _, f := range change {
+		f(&config)
+	}
+	reg, err := ownership.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,9 +98,25 @@ func (d *desk) operation(at time.Duration, region string, statuses ...operation.
 	}
 }
 
-func (d *desk) explain(at time.Duration) *explain.Report {
+func (d *desk) explain(at time.Duration, pools ...explain.Pool) *explain.Report {
 	taken := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	return explain.Of(explain.Endpoint{Name: "decode-0", Incarnation: self, Taken: taken, Elapsed: at}, d.reg.Snapshot())
+	return explain.Of(explain.Endpoint{Name: "decode-0", Incarnation: self, Taken: taken, Elapsed: at, Pools: pools}, d.reg.Snapshot())
+}
+
+// pool has a request that holds three blocks, one of which is being written.
+func pool(t *testing.T) explain.Pool {
+	t.Helper()
+	p, err := blocks.New(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := make([]blocks.Block, 3)
+	_, err = p.Allocate("request 1", table)
+	_, pinned := p.Pin("transfer 1", blocks.Write, table[:1])
+	if err := errors.Join(err, pinned); err != nil {
+		t.Fatal(err)
+	}
+	return explain.PoolOf("cache", p)
 }
 
 const s = time.Second
@@ -178,9 +199,9 @@ func text(t *testing.T, r *explain.Report) []byte {
 // tables: read a change of this file against contract §2.
 func TestText(t *testing.T) {
 	d := everything(t)
-	golden(t, "everything.txt", text(t, d.explain(4500*time.Millisecond)))
+	golden(t, "everything.txt", text(t, d.explain(4500*time.Millisecond, pool(t))))
 	d.ok(d.reg.Tick(33 * s)) // the drain of session 16 began at 2 s, of the doubts at 3 s
-	golden(t, "fatal.txt", text(t, d.explain(40*s)))
+	golden(t, "fatal.txt", text(t, d.explain(40*s, pool(t))))
 	empty := newDesk(t)
 	golden(t, "empty.txt", text(t, empty.explain(s)))
 	if _, err := empty.reg.Stop(s); err != nil {
@@ -189,13 +210,32 @@ func TestText(t *testing.T) {
 	golden(t, "closed.txt", text(t, empty.explain(s)))
 }
 
+// A quarantine says what it refuses, which its scope decides (contract §7).
+func TestQuarantineScope(t *testing.T) {
+	for scope, want := range map[ownership.Quarantine][2]string{
+		ownership.QuarantineEndpoint: {"QUARANTINED", "new sessions and pieces are refused, since a claim of prefill-0 "},
+		ownership.QuarantineAccessor: {"QUARANTINED", "new pieces whose cohort names prefill-0 are refused, since "},
+		ownership.QuarantineOff:      {"OPEN", "new sessions and pieces are taken in"},
+	} {
+		t.Run(scope.String(), func(t *testing.T) {
+			d := newDesk(t, func(c *ownership.Config) { c.Quarantine = scope })
+			d.publish(1*s, d.piece(0, 1, "pool", ownership.Receive, nil, "prefill-0"))
+			d.report(2*s, "pool", 0, ownership.InDoubt)
+			a := d.explain(3 * s).Admission
+			if a.Scope != scope.String() || a.State != want[0] || !strings.HasPrefix(a.Text, want[0]+": "+want[1]) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
 // The JSON shape is a promise: fields are added, never renamed.
 func TestShape(t *testing.T) {
 	d := newDesk(t)
 	d.publish(1*s, d.piece(0, 1, "pool", ownership.Receive, nil, "prefill-0"))
 	d.report(2*s, "pool", 0, ownership.InDoubt)
 	d.ok(nil, d.reg.AddRegion(ownership.RegionSpec{ID: "spare", Len: 4096}))
-	r := d.explain(5 * s)
+	r := d.explain(5*s, pool(t))
 	got, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		t.Fatal(err)

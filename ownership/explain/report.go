@@ -20,11 +20,15 @@ type Report struct {
 	Fatal     *Fatal        `json:"fatal,omitempty"` // nil unless FATAL
 	Totals    Totals        `json:"totals"`
 	Regions   []Region      `json:"regions"` // all, the free ones too, sorted by id
+	Pools     []Pool        `json:"pools"`   // of blocks, sorted by region
+	Waiting   []Waiting     `json:"waiting"` // messages for peers, in each stream's order
 }
 
 // Admission is what is taken in, and what to do about it.
 type Admission struct {
 	State string `json:"state"` // OPEN, QUARANTINED, CLOSED or FATAL
+	// Scope is how far a doubt closes admission: endpoint, accessor or off.
+	Scope string `json:"scope"`
 	// Doubted are the accessors that the quarantine remembers, sorted.
 	Doubted []string `json:"doubted,omitempty"`
 	Text    string   `json:"text"`

@@ -10,8 +10,8 @@ import (
 )
 
 // WriteText prints the report for people: the endpoint, what it takes in, and
-// under each region that is owned the owners and the reasons. Free regions are
-// only counted.
+// under each region that is owned the owners and the reasons, the pins of blocks,
+// and the messages that wait. Free regions are only counted.
 func (r *Report) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprintf(b, "endpoint   %s, incarnation %s, made %s before\n", r.Endpoint, r.Incarnation, age(r.Elapsed))
@@ -27,6 +27,15 @@ func (r *Report) WriteText(w io.Writer) error {
 		} else {
 			g.write(b)
 		}
+	}
+	for i := range r.Pools {
+		fmt.Fprintln(b, r.Pools[i].Text)
+		for k := range r.Pools[i].Pins {
+			fmt.Fprintf(b, "  %s\n", r.Pools[i].Pins[k].Text)
+		}
+	}
+	for i := range r.Waiting {
+		fmt.Fprintf(b, "waiting    %s\n", r.Waiting[i].Text)
 	}
 	fmt.Fprintf(b, "free       %s of %d\n", count(free, "region"), len(r.Regions))
 	return b.Flush()

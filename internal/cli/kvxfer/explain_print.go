@@ -22,6 +22,15 @@ func (a *app) printReport(r *explain.Report) {
 		fmt.Fprintf(a.stdout, "fatal       %s\n", r.Fatal.Text)
 	}
 	a.reportTable(r)
+	for i := range r.Pools {
+		fmt.Fprintf(a.stdout, "pool        %s\n", r.Pools[i].Text)
+		for k := range r.Pools[i].Pins {
+			fmt.Fprintf(a.stdout, "  pin       %s\n", r.Pools[i].Pins[k].Text)
+		}
+	}
+	for i := range r.Waiting {
+		fmt.Fprintf(a.stdout, "waiting     %s\n", r.Waiting[i].Text)
+	}
 	held, retained := 0, 0
 	for i := range r.Regions {
 		if r.Regions[i].Holding != explain.Free {
