@@ -43,12 +43,12 @@ type name struct {
 }
 
 func (k keys) parse(key string) (name, error) {
-	bad := fmt.Errorf("cluster: key %q: %w", key, ErrRecord)
+	bad := func() (name, error) { return name{}, fmt.Errorf("cluster: key %q: %w", key, ErrRecord) }
 	rest, ours := strings.CutPrefix(key, k.prefix)
 	parts := strings.Split(rest, "/")
 	count := map[string]int{"a": 2, "f": 2, "m": 3, "p": 2, "s": 4}[parts[0]]
 	if !ours || count == 0 || len(parts) != count {
-		return name{}, bad
+		return bad()
 	}
 	n := name{kind: parts[0][0]}
 	var err error
@@ -64,7 +64,7 @@ func (k keys) parse(key string) (name, error) {
 		n.number, err = strconv.ParseUint(parts[3], 16, 64)
 	}
 	if err != nil {
-		return name{}, bad
+		return bad()
 	}
 	return n, nil
 }
