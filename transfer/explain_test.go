@@ -182,11 +182,13 @@ func TestExplainNamesPins(t *testing.T) {
 	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		pool, err := g.r.region.Pool(blockSize)
 		must(t, err)
-		_, err = pool.Blocks().Allocate("request 1", make([]blocks.Block, 2))
+		pin, err := pool.Blocks().Allocate("request 1", make([]blocks.Block, 2))
 		must(t, err)
 		r := g.r.Explain()
 		if len(r.Pools) != 1 || r.Pools[0].Region != g.r.region.ID() || len(r.Pools[0].Pins) != 1 || r.Pools[0].Pins[0].Holder != "request 1" || r.Pools[0].Pins[0].Blocks != 2 {
 			t.Fatalf("%+v", r.Pools)
 		}
+		_, err = pool.Blocks().Unpin(pin)
+		must(t, err)
 	})
 }
