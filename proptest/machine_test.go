@@ -114,13 +114,6 @@ func TestMachines(t *testing.T) {
 	}
 }
 
-func FuzzMachines(f *testing.F) {
-	names := []string{"claim", "gate", "operation", "outcome", "verdict"}
-	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) {
-		machines[rapid.SampledFrom(names).Draw(t, "machine")](t)
-	}))
-}
-
 // Everything that the model names, the generated code names, and the other way
 // round: no state, event or status is missing from a walk.
 func TestNames(t *testing.T) {

@@ -406,8 +406,6 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-func FuzzNetwork(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkNetwork)) }
-
 // TestShadowNotices: a fence that is not true, which frees memory while bytes of
 // a dead process are still in a socket, does not pass unnoticed.
 func TestShadowNotices(t *testing.T) {

@@ -259,5 +259,3 @@ func (o *owner) peerStep(t *rapid.T) {
 }
 
 func TestOwner(t *testing.T) { rapid.Check(t, checkOwner) }
-
-func FuzzOwner(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkOwner)) }

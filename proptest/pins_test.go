@@ -200,5 +200,3 @@ func checkPins(t *rapid.T) {
 }
 
 func TestPins(t *testing.T) { rapid.Check(t, checkPins) }
-
-func FuzzPins(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkPins)) }

@@ -284,5 +284,3 @@ func (h *house) operator(t *rapid.T) {
 }
 
 func TestRegistry(t *testing.T) { rapid.Check(t, checkRegistry) }
-
-func FuzzRegistry(f *testing.F) { f.Fuzz(rapid.MakeFuzz(checkRegistry)) }
