@@ -24,9 +24,10 @@ type engine struct {
 	allow  []uint64
 	stride int
 	plan   []uint64
-	local  *localMoves // nil: nobody asks
-	// react holds the same for reactions, as one word: bit 63 stands for all beyond.
+	// react holds, by component and number, the reactions that the word does not rule
+	// out, as one word: bit 63 stands for all beyond.
 	react [maxComps][]uint64
+	local *localMoves // nil: nobody asks
 	part  *partial
 
 	sym       bool
