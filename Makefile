@@ -126,14 +126,16 @@ bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownersh
 	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt
 
 .PHONY: bench-cuda
+bench-cuda: BENCHCUDA = -test.run '^$$' -test.bench . -test.benchtime 200ms
 bench-cuda: ## gather by kernel, copy engine and CPU, raw beside owned, and polls of events; GPU rows where a GPU is
 	@mkdir -p bin
 	@$(GO) test -c -o bin/bench-cuda ./cuda && $(GO) test -c -o bin/bench-gather ./cuda/gather
 	@rm -f bin/cuda.txt
 	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
-	  for b in cuda gather; do bin/bench-$$b -test.run '^$$' -test.bench . -test.benchtime 200ms >>bin/cuda.txt; done; done
+	  (cd cuda && ../bin/bench-cuda $(BENCHCUDA) >>../bin/cuda.txt); (cd cuda/gather && ../../bin/bench-gather $(BENCHCUDA) >>../../bin/cuda.txt); done
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/driver -col /by -filter '.name:Poll' bin/cuda.txt
-	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/block,/by -col /side -filter '-.name:Poll' bin/cuda.txt
+	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/by -filter '.name:Build' bin/cuda.txt
+	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/bytes,/block,/by -col /side -filter '.name:(CPU OR GPU)' bin/cuda.txt
 	@if grep -q '^GPU: ' bin/cuda.txt; then echo "GPU rows: not yet measured on a GPU"; grep -m1 '^GPU: ' bin/cuda.txt; else nvidia-smi -L || true; fi
 
 .PHONY: bench-spin

@@ -4,9 +4,9 @@
 package cuda
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
+	"unsafe"
 )
 
 // CopySize is what one copy of a [CopyList] takes, in bytes: three numbers of
@@ -19,10 +19,12 @@ const CopySize = 24
 //
 // A CopyList is for one goroutine at a time.
 type CopyList struct {
-	memory   *Memory
-	capacity int
-	n, added int
-	uses     []*Memory
+	memory           *Memory
+	words            []uint64 // the memory
+	capacity         int
+	n, added         int
+	uses             []*Memory // each once, the list's own first
+	lastDst, lastSrc *Memory   // that were added to uses
 }
 
 // NewCopyList allocates a list for up to capacity copies.
@@ -34,7 +36,8 @@ func (c *Context) NewCopyList(capacity int) (*CopyList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &CopyList{memory: m, capacity: capacity}, nil
+	words := unsafe.Slice((*uint64)(at(m.addr)), capacity*CopySize/8)
+	return &CopyList{memory: m, words: words, capacity: capacity}, nil
 }
 
 // Begin empties the list for exactly n copies. While work that was given the
@@ -48,31 +51,50 @@ func (l *CopyList) Begin(n int) error {
 	if l.memory.holds > 0 {
 		return fmt.Errorf("%w: list of copies", ErrInFlight)
 	}
-	l.n, l.added, l.uses = n, 0, append(l.uses[:0], l.memory)
+	if l.memory.closed {
+		return fmt.Errorf("%w: list of copies", ErrClosed)
+	}
+	l.n, l.added, l.uses, l.lastDst, l.lastSrc = n, 0, append(l.uses[:0], l.memory), nil, nil
 	return nil
 }
 
 // Append adds a copy. The ranges are of the same length and do not overlap;
 // that copies do not overlap each other is the caller's to see to.
-func (l *CopyList) Append(dst, src Range) error {
-	if l.added >= l.n {
-		return fmt.Errorf("%w: copy %d of %d", ErrArgument, l.added+1, l.n)
-	}
+func (l *CopyList) Append(dst, src Range) error { return l.AppendPieces(dst, src, 0) }
+
+// AppendPieces adds a copy as pieces of at most this many bytes, each a copy of
+// its own; 0 is no limit.
+func (l *CopyList) AppendPieces(dst, src Range, piece int) error {
 	if err := checkCopy(dst, src); err != nil {
 		return err
 	}
-	b := l.memory.Bytes()
-	for i, v := range [3]uint64{dst.Addr(), src.Addr(), src.len} {
-		binary.NativeEndian.PutUint64(b[8*(i*l.n+l.added):], v)
+	length := src.len
+	if piece > 0 {
+		length = min(length, uint64(piece))
 	}
-	l.added++
-	l.use(dst.memory)
-	l.use(src.memory)
+	if room := uint64(l.n - l.added); (src.len+length-1)/length > room {
+		return fmt.Errorf("%w: %d copies are too many for a list of %d", ErrArgument, uint64(l.added)+(src.len+length-1)/length, l.n)
+	}
+	to, from := dst.Addr(), src.Addr()
+	for left := src.len; left > 0; left -= length {
+		length = min(length, left)
+		l.words[l.added], l.words[l.n+l.added], l.words[2*l.n+l.added] = to, from, length
+		l.added++
+		to, from = to+length, from+length
+	}
+	if dst.memory != l.lastDst {
+		l.lastDst = dst.memory
+		l.use(dst.memory)
+	}
+	if src.memory != l.lastSrc {
+		l.lastSrc = src.memory
+		l.use(src.memory)
+	}
 	return nil
 }
 
 func (l *CopyList) use(m *Memory) {
-	if l.uses[len(l.uses)-1] != m && !slices.Contains(l.uses, m) {
+	if !slices.Contains(l.uses, m) {
 		l.uses = append(l.uses, m)
 	}
 }

@@ -23,13 +23,17 @@ var benchBlocks = []int{16 << 10, 256 << 10}
 // BenchmarkCPU gathers on the CPU: plain copies, and the same as a claim of a
 // registry from admission to close.
 func BenchmarkCPU(b *testing.B) {
-	for _, size := range benchBlocks {
-		src, dst := arena(b, 2*benchBytes), arena(b, benchBytes)
+	for _, c := range []struct{ bytes, block int }{ // the first one shows what a claim costs
+		{4 << 10, 4 << 10}, {benchBytes, 16 << 10}, {benchBytes, 256 << 10},
+	} {
+		size := c.block
+		src, dst := arena(b, 2*c.bytes), arena(b, c.bytes)
 		fill(src.Bytes(), 1)
 		fill(dst.Bytes(), 2)
 		blocks, total := every(src, size)
 		spec := gather.Spec{Buffer: all(dst), Blocks: blocks}
-		b.Run(fmt.Sprintf("block=%dKiB/side=raw", size>>10), func(b *testing.B) {
+		name := fmt.Sprintf("bytes=%dKiB/block=%dKiB/side=", c.bytes>>10, size>>10)
+		b.Run(name+"raw", func(b *testing.B) {
 			b.SetBytes(int64(total))
 			for b.Loop() {
 				at := 0
@@ -38,7 +42,7 @@ func BenchmarkCPU(b *testing.B) {
 				}
 			}
 		})
-		b.Run(fmt.Sprintf("block=%dKiB/side=owned", size>>10), func(b *testing.B) {
+		b.Run(name+"owned", func(b *testing.B) {
 			engine := new(gather.CPU)
 			owned(b, total, func() backend.Local { return got(engine.Gather(spec))(b) })
 		})
@@ -94,7 +98,8 @@ func raw(b *testing.B, done *cuda.Event, s *cuda.Stream, submit func() error) {
 	}
 }
 
-// byHand builds the list once and submits it with the bare calls.
+// byHand is a copy without ownership: the list, which every copy needs anew, and
+// the bare calls.
 func byHand(b *testing.B, ctx *cuda.Context, s *cuda.Stream, m gather.Method, spec gather.Spec) (submit func() error, end func()) {
 	size := spec.Blocks[0].Len
 	if m == gather.Kernel {
@@ -102,23 +107,27 @@ func byHand(b *testing.B, ctx *cuda.Context, s *cuda.Stream, m gather.Method, sp
 	}
 	n := spec.Buffer.Len / size
 	list := got(ctx.NewCopyList(n))(b)
-	ok(b, list.Begin(n))
-	at := 0
-	for _, e := range spec.Blocks {
-		for from := e.Offset; from < e.Offset+e.Len; from += size {
-			to := got(spec.Buffer.Memory.(*cuda.Memory).Range(at, size))(b)
-			ok(b, list.Append(to, got(e.Memory.(*cuda.Memory).Range(from, size))(b)))
-			at += size
+	fillList := func() {
+		ok(b, list.Begin(n))
+		at := 0
+		for _, e := range spec.Blocks {
+			to, err := spec.Buffer.Memory.(*cuda.Memory).Range(at, e.Len)
+			ok(b, err)
+			from, err := e.Memory.(*cuda.Memory).Range(e.Offset, e.Len)
+			ok(b, err)
+			ok(b, list.AppendPieces(to, from, size))
+			at += e.Len
 		}
 	}
 	if m == gather.CopyEngine {
-		return func() error { return s.CopyBatch(list) }, func() { ok(b, list.Free()) }
+		return func() error { fillList(); return s.CopyBatch(list) }, func() { ok(b, list.Free()) }
 	}
 	table := got(ctx.Alloc(n * cuda.CopySize))(b)
 	module := got(ctx.LoadModule(gather.KernelPTX))(b)
 	kernel := got(module.Function("kvx_copy"))(b)
 	grid := uint32(8 * got(ctx.Device().Attribute(cuda.AttrMultiprocessors))(b))
 	submit = func() error {
+		fillList()
 		if err := s.Copy(table.All(), list.Table()); err != nil {
 			return err
 		}
@@ -179,5 +188,23 @@ func owned(b *testing.B, bytes int, build func() backend.Local) {
 			reg.Delivered("peer", m.Number)
 		}
 		done(reg.Watermark(0, "self", number+1))
+	}
+}
+
+// BenchmarkBuild is what a copy of 4096 blocks costs the CPU before anything is
+// submitted: checks, holds and the list for the device. It needs no GPU.
+func BenchmarkBuild(b *testing.B) {
+	for _, method := range []gather.Method{gather.Kernel, gather.CopyEngine} {
+		b.Run("by="+method.String(), func(b *testing.B) {
+			r := newRig(b, gather.Config{Method: method})
+			src := r.device(b, 2*benchBytes)
+			blocks, total := every(src, 16<<10)
+			spec := gather.Spec{Buffer: all(r.device(b, total)), Blocks: blocks}
+			b.ReportAllocs()
+			for b.Loop() {
+				ok(b, got(r.engine.Gather(spec))(b).Release())
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(blocks)), "ns/block")
+		})
 	}
 }

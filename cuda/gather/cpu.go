@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/cuda"
 )
 
 // Host is memory that the CPU reaches: its Bytes are not nil while it is open.
@@ -44,29 +45,39 @@ func (c *CPU) Close() error {
 }
 
 func (c *CPU) build(s Spec, d direction) (backend.Local, error) {
-	if err := checkBlocks(s.Buffer, s.Blocks, d == scattering); err != nil {
+	p, err := newPlan(&s, d)
+	if err != nil {
 		return nil, err
 	}
-	for i := range s.Blocks {
-		if !reachable(s.Blocks[i].Memory) {
-			return nil, &ExtentError{"block", i, "is not memory of the host"}
-		}
+	w := &cpuWork{engine: c, plan: p, direction: d, after: slices.Clone(s.After)}
+	if err := c.admit(w); err != nil {
+		p.forget()
+		return nil, err
 	}
-	if !reachable(s.Buffer.Memory) {
-		return nil, &ExtentError{"buffer", 0, "is not memory of the host"}
+	return &copied{stage: built, work: w}, nil
+}
+
+func (c *CPU) admit(w *cpuWork) error {
+	for i, m := range w.plan.memories {
+		switch {
+		case reachable(m):
+		case i == 0:
+			return &ExtentError{"buffer", 0, "is not memory of the host"}
+		default:
+			return &ExtentError{"memory", i, "is not memory of the host"}
+		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, backend.ErrClosed
+		return backend.ErrClosed
 	}
-	s.Blocks, s.After = slices.Clone(s.Blocks), slices.Clone(s.After)
-	release, err := holdAll(&s)
-	if err != nil {
-		return nil, err
+	var err error
+	if w.release, err = w.plan.hold(); err != nil {
+		return err
 	}
 	c.copies++
-	return &copied{stage: built, work: &cpuWork{engine: c, spec: s, direction: d, release: release}}, nil
+	return nil
 }
 
 // reachable reports whether the CPU can copy m. Memory of a device has no bytes.
@@ -77,31 +88,38 @@ func reachable(m Memory) bool {
 
 type cpuWork struct {
 	engine    *CPU
-	spec      Spec
+	plan      *plan
 	direction direction
+	after     []*cuda.Event
 	release   func()
 }
 
 func (w *cpuWork) start() backend.Observation {
-	for _, e := range w.spec.After {
+	for _, e := range w.after {
 		if err := e.Synchronize(); err != nil {
 			return backend.Observation{Status: backend.NotSubmitted, Err: fmt.Errorf("gather: what the copy waits for: %w", err)}
 		}
 	}
-	_ = w.direction.runs(&w.spec, func(dst, src Extent) error { // it has no error to pass on
-		copy(hostBytes(dst), hostBytes(src))
-		return nil
-	})
+	data := make([][]byte, len(w.plan.memories))
+	for i, m := range w.plan.memories {
+		data[i] = m.(Host).Bytes()
+	}
+	for _, r := range w.plan.runs {
+		block, part := data[r.memory][r.offset:r.offset+r.len], data[0][r.buffer:r.buffer+r.len]
+		if w.direction == scattering {
+			block, part = part, block
+		}
+		copy(part, block)
+	}
 	return backend.Observation{Status: backend.Done}
 }
-
-func hostBytes(e Extent) []byte { return e.Memory.(Host).Bytes()[e.Offset : e.Offset+e.Len] }
 
 // poll is never asked: start ends it.
 func (w *cpuWork) poll() backend.Observation { return backend.Observation{Status: backend.Done} }
 
 func (w *cpuWork) free() error {
 	w.release()
+	w.plan.forget()
 	w.engine.mu.Lock()
 	defer w.engine.mu.Unlock()
 	w.engine.copies--

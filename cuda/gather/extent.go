@@ -48,31 +48,6 @@ func (e Extent) check(what string, index int) error {
 	return nil
 }
 
-// checkBlocks looks at a copy's extents: blocks is what they are of the buffer,
-// in its order, and writing says whether they are written.
-func checkBlocks(buffer Extent, blocks []Extent, writing bool) error {
-	if err := buffer.check("buffer", 0); err != nil {
-		return err
-	}
-	sum := 0
-	for i, b := range blocks {
-		if err := b.check("block", i); err != nil {
-			return err
-		}
-		if b.overlaps(buffer) {
-			return &ExtentError{"block", i, fmt.Sprintf("(%v) overlaps the buffer (%v)", b, buffer)}
-		}
-		sum += b.Len
-	}
-	if sum != buffer.Len {
-		return &ExtentError{"buffer", 0, fmt.Sprintf("has %d bytes, its blocks %d", buffer.Len, sum)}
-	}
-	if writing {
-		return disjoint("block", blocks)
-	}
-	return nil
-}
-
 // disjoint refuses extents of which two overlap. Most lists are in order.
 func disjoint(what string, list []Extent) error {
 	overlap := func(i, j int) error {

@@ -142,56 +142,50 @@ func (g *GPU) Quarantine(why error) {
 func (g *GPU) Doubt(reason error) { g.context.Doubt(reason) }
 
 func (g *GPU) build(s Spec, d direction) (backend.Local, error) {
-	if err := checkBlocks(s.Buffer, s.Blocks, d == scattering); err != nil {
-		return nil, err
-	}
-	if err := g.checkMemory(&s); err != nil {
-		return nil, err
-	}
-	s.Blocks, s.After = slices.Clone(s.Blocks), slices.Clone(s.After)
-	release, err := holdAll(&s)
+	p, err := newPlan(&s, d)
 	if err != nil {
 		return nil, err
 	}
-	w := &gpuWork{engine: g, spec: s, direction: d, release: release}
-	if w.slot, err = g.take(); err != nil {
-		release()
+	defer p.forget()
+	w := &gpuWork{engine: g, direction: d, after: slices.Clone(s.After)}
+	memories, err := g.reach(p)
+	if err != nil {
 		return nil, err
 	}
-	if err := w.list(); err != nil {
+	w.fromPeer = d == scattering && memories[0].Kind().OnDevice()
+	if w.release, err = p.hold(); err != nil {
+		return nil, err
+	}
+	if w.slot, err = g.take(); err != nil {
+		w.release()
+		return nil, err
+	}
+	if err := w.list(p, memories); err != nil {
 		g.put(w.slot)
-		release()
+		w.release()
 		return nil, err
 	}
 	return &copied{stage: built, work: w}, nil
 }
 
-// checkMemory refuses what the engine's method does not reach.
-func (g *GPU) checkMemory(s *Spec) error {
-	var last Memory
-	check := func(e Extent, what string, i int) error {
-		if e.Memory == last {
-			return nil
+// reach refuses memory that the engine's method does not reach.
+func (g *GPU) reach(p *plan) ([]*cuda.Memory, error) {
+	memories := make([]*cuda.Memory, len(p.memories))
+	for i, memory := range p.memories {
+		what := "memory"
+		if i == 0 {
+			what = "buffer"
 		}
-		last = e.Memory
-		m, ok := e.Memory.(*cuda.Memory)
+		m, ok := memory.(*cuda.Memory)
 		switch {
 		case !ok:
-			return &ExtentError{what, i, "is not memory that CUDA knows: register it"}
+			return nil, &ExtentError{what, i, "is not memory that CUDA knows: register it"}
 		case g.method == Kernel && m.Kind().OnDevice() && m.Context() != g.context:
-			return &ExtentError{what, i, fmt.Sprintf("is memory of %s, the engine is on %s", m.Context().Device(), g.context.Device())}
+			return nil, &ExtentError{what, i, fmt.Sprintf("is of %s, the engine is on %s", m.Context().Device(), g.context.Device())}
 		}
-		return nil
+		memories[i] = m
 	}
-	if err := check(s.Buffer, "buffer", 0); err != nil {
-		return err
-	}
-	for i, b := range s.Blocks {
-		if err := check(b, "block", i); err != nil {
-			return err
-		}
-	}
-	return nil
+	return memories, nil
 }
 
 // Close frees the engine; [backend.ErrInFlight] while a copy of it was not

@@ -13,51 +13,49 @@ import (
 // gpuWork is one copy on a GPU.
 type gpuWork struct {
 	engine    *GPU
-	spec      Spec
 	direction direction
+	after     []*cuda.Event
+	fromPeer  bool // a kernel reads device memory that a NIC may have written
 	slot      *slot
 	release   func()
 	spoilt    bool // a call about the slot failed: it is used no more
 }
 
 // list fills the slot's list: runs for the copy engine, tiles for the kernel.
-func (w *gpuWork) list() error {
-	longest := w.spec.Buffer.Len
+func (w *gpuWork) list(p *plan, memories []*cuda.Memory) error {
+	longest := 0 // no limit
+	n := len(p.runs)
 	if w.engine.method == Kernel {
 		longest = tile
+		n = 0
+		for i := range p.runs {
+			n += (p.runs[i].len + tile - 1) / tile
+		}
 	}
-	n := 0
-	_ = w.direction.runs(&w.spec, func(dst, _ Extent) error { // it has no error to pass on
-		n += (dst.Len + longest - 1) / longest
-		return nil
-	})
 	if err := w.slot.grow(w.engine.context, n, w.engine.method == Kernel); err != nil {
 		return err
 	}
 	if err := w.slot.list.Begin(n); err != nil {
 		return err
 	}
-	return w.direction.runs(&w.spec, func(dst, src Extent) error {
-		for at := 0; at < dst.Len; at += longest {
-			length := min(longest, dst.Len-at)
-			to, err := cudaRange(dst, at, length)
-			if err != nil {
-				return err
-			}
-			from, err := cudaRange(src, at, length)
-			if err != nil {
-				return err
-			}
-			if err := w.slot.list.Append(to, from); err != nil {
-				return err
-			}
+	for i := range p.runs {
+		r := &p.runs[i]
+		block, err := memories[r.memory].Range(r.offset, r.len)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-}
-
-func cudaRange(e Extent, at, n int) (cuda.Range, error) {
-	return e.Memory.(*cuda.Memory).Range(e.Offset+at, n)
+		part, err := memories[0].Range(r.buffer, r.len)
+		if err != nil {
+			return err
+		}
+		if w.direction == scattering {
+			block, part = part, block
+		}
+		if err := w.slot.list.AppendPieces(part, block, longest); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start submits the copy. Until submit is called nothing of it can touch the
@@ -79,12 +77,12 @@ func (w *gpuWork) start() backend.Observation {
 // before makes ready what the copy needs.
 func (w *gpuWork) before() error {
 	g := w.engine
-	if w.direction == scattering && g.flush && w.spec.Buffer.Memory.(*cuda.Memory).Kind().OnDevice() {
+	if w.fromPeer && g.flush {
 		if err := g.context.FlushRemoteWrites(); err != nil {
 			return fmt.Errorf("gather: what a peer wrote is not visible to the device: %w", err)
 		}
 	}
-	for _, e := range w.spec.After {
+	for _, e := range w.after {
 		if err := g.stream.Wait(e); err != nil {
 			return fmt.Errorf("gather: what the copy waits for: %w", err)
 		}
