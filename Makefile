@@ -152,7 +152,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 .PHONY: proptest
 proptest: ## the property suite in full: LIVES lives (default 60000) of each machine beside the model
 	@$(GO) test -count=1 -run 'Owner|Registry|Pins|Machines' ./proptest -rapid.checks=$(LIVES)
-	@$(GO) test -count=1 -run 'Network' ./proptest -rapid.checks=$$(($(LIVES) / 10))
+	@$(GO) test -count=1 -run 'Network|Ranks' ./proptest -rapid.checks=$$(($(LIVES) / 10))
 
 .PHONY: soak
 soak: ## the property suite with fresh seeds until SOAK (default 1h) is over

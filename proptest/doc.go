@@ -11,7 +11,8 @@
 //   - one owner with up to eight accessors, and evidence in every order;
 //   - a whole registry, with attempts, regions, block pins, bounds and a clock;
 //   - two endpoints joined by a hostile network, over memory that notices a
-//     touch after release.
+//     touch after release;
+//   - the ranks of a group on a store that fails, with processes that die.
 //
 // A refusal is an answer: the model says which kind it must be. What fails is
 // shrunk, printed, and written as a scenario file for "kvxfer replay".

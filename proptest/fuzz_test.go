@@ -28,6 +28,7 @@ func FuzzOwner(f *testing.F)    { fuzz(f, checkOwner) }
 func FuzzRegistry(f *testing.F) { fuzz(f, checkRegistry) }
 func FuzzPins(f *testing.F)     { fuzz(f, checkPins) }
 func FuzzNetwork(f *testing.F)  { fuzz(f, checkNetwork) }
+func FuzzRanks(f *testing.F)    { fuzz(f, checkRanks) }
 
 func FuzzMachines(f *testing.F) {
 	names := rapid.SampledFrom([]string{"claim", "gate", "operation", "outcome", "verdict"})

@@ -34,6 +34,7 @@ var soaks = []struct {
 	{"Pins", 1000, 100, checkPins},
 	{"Network", 200, 30, checkNetwork},
 	{"Network", 40, 120, checkNetwork},
+	{"Ranks", 500, 60, checkRanks},
 }
 
 // maxFailures ends a soak that finds the same thing again and again.
@@ -71,7 +72,8 @@ func TestSoak(t *testing.T) {
 }
 
 func livesText(lives map[string]int) string {
-	return fmt.Sprintf("lives: %d owners, %d registries, %d pools, %d networks", lives["Owner"], lives["Registry"], lives["Pins"], lives["Network"])
+	return fmt.Sprintf("lives: %d owners, %d registries, %d pools, %d networks, %d groups of ranks",
+		lives["Owner"], lives["Registry"], lives["Pins"], lives["Network"], lives["Ranks"])
 }
 
 // set gives rapid its settings: it has no other way in than its flags.
