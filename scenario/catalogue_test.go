@@ -58,6 +58,7 @@ var beyondFiles = map[int]struct{ file, test string }{
 	28: {"../transfer/incident_test.go", "TestListenerFailureUsesTheWorkerStream"},
 	29: {"../transfer/incident_test.go", "TestIdleWorkerPollsRetainedStatus"},
 	76: {"../cluster/rank_test.go", "TestAckTargetOverwritten"},
+	78: {"../cuda/gather/producer_test.go", "TestMissingProducerEvent"},
 	82: {"../ownership/blocks/incident_test.go", "TestPinCountWasTheOnlyKeeper"},
 	84: {"../transfer/incident_test.go", "TestHandleReleasedInFlight"},
 	85: {"../transfer/incident_test.go", "TestRemoteAgentReaddedAtOnce"},
