@@ -70,45 +70,61 @@ type clause struct {
 	check func(*harness)
 }
 
+// sharing is how the clauses of a group use pairs: making agents may be slow.
+type sharing uint8
+
+const (
+	own      sharing = iota // each has one of its own
+	looking                 // all have one, which they only look at
+	cleaning                // one has the next one's, made clean, while none has failed
+)
+
+// groups are all clauses. Those share a pair that let go of all they made.
+var groups = []struct {
+	name    string
+	clauses []clause
+	share   sharing
+}{
+	{"limits", limitsClauses, looking},
+	{"register", registerClauses, own},
+	{"metadata", metadataClauses, own},
+	{"prepare", prepareClauses, cleaning},
+	{"transfer", transferClauses, cleaning},
+	{"notify", notifyClauses, cleaning},
+	{"poll", pollClauses, cleaning},
+	{"retain", retainClauses, own},
+	{"error", errorClauses, own},
+	{"close", closeClauses, own},
+	{"fence", fenceClauses, own},
+	{"not checked", uncheckedClauses, looking},
+}
+
 // Run checks every promise of package backend against the backend that the
-// factory makes, a subtest each. Each has a pair of its own, but for two groups
-// that only look: making agents may be slow.
+// factory makes, a subtest each.
 func Run(t *testing.T, factory Factory) {
 	t.Helper()
-	groups := []struct {
-		name    string
-		clauses []clause
-		share   bool
-	}{
-		{"limits", limitsClauses, true},
-		{"register", registerClauses, false},
-		{"metadata", metadataClauses, false},
-		{"prepare", prepareClauses, false},
-		{"transfer", transferClauses, false},
-		{"notify", notifyClauses, false},
-		{"poll", pollClauses, false},
-		{"retain", retainClauses, false},
-		{"error", errorClauses, false},
-		{"close", closeClauses, false},
-		{"fence", fenceClauses, false},
-		{"not checked", uncheckedClauses, true},
-	}
 	for _, g := range groups {
 		t.Run(g.name, func(t *testing.T) {
 			var shared *harness
-			if g.share {
-				shared = newHarness(t, factory(t))
-			}
 			for _, c := range g.clauses {
-				t.Run(c.name, func(t *testing.T) {
-					if shared == nil {
-						c.check(newHarness(t, factory(t)))
-						return
-					}
-					h := *shared
-					h.T = t
-					c.check(&h)
+				if g.share == own {
+					t.Run(c.name, func(t *testing.T) { c.check(newHarness(t, factory(t))) })
+					continue
+				}
+				if shared == nil {
+					shared = newHarness(t, factory(t))
+				}
+				passed := t.Run(c.name, func(t *testing.T) {
+					shared.T = t
+					c.check(shared)
 				})
+				shared.T = t
+				switch {
+				case !passed:
+					shared = nil // what it left is not known
+				case g.share == cleaning:
+					shared.clean()
+				}
 			}
 		})
 	}

@@ -56,6 +56,18 @@ func newHarness(t *testing.T, p *Pair) *harness {
 	return h
 }
 
+// clean makes a pair as newHarness left it, after a clause that has let go of
+// all it made.
+func (h *harness) clean() {
+	h.Helper()
+	for range stalledPolls {
+		h.progress() // what was on its way arrives now
+	}
+	h.fromA, h.fromB = nil, nil
+	fill(h.A.Memory, 1)
+	fill(h.B.Memory, 2)
+}
+
 func (h *harness) register(s *Side, offset, n int) backend.Registration {
 	h.Helper()
 	r, err := s.Backend.Register(memoryAt(s, offset, n))

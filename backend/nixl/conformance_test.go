@@ -73,6 +73,9 @@ func TestConformance(t *testing.T) {
 		{"cma polled", adapter.Config{Transport: nixl.TransportCMA, NoProgressThread: true}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if !c.wired {
+				t.Parallel() // the wired one breaks every connection of the process
+			}
 			backendtest.Run(t, func(t *testing.T) *backendtest.Pair {
 				p := &backendtest.Pair{
 					A:            newSide(t, c.cfg),

@@ -26,6 +26,7 @@ func TestConformanceOnTheFake(t *testing.T) {
 		"threaded": {Transport: nixl.TransportTCP},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cfg.Library = lib
 			backendtest.Run(t, func(t *testing.T) *backendtest.Pair {
 				p := &backendtest.Pair{A: sideOf(t, cfg), B: sideOf(t, cfg)}
