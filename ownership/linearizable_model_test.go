@@ -18,7 +18,7 @@ const (
 
 // modelCall is what a client asked; which fields count depends on do.
 type modelCall struct {
-	do       string // admit, add_piece, seal, finish, fail_send, report, ack, cancel, fail, complete, close, reuse, fence, reopen, look
+	do       string // admit, add_piece, seal, finish, fail_send, report, ack, cancel, fail, complete, close, reuse, fence, reopen, watermark, look
 	session  int
 	accessor int
 	region   int
@@ -62,6 +62,7 @@ type modelSession struct {
 // model is the whole registry. It is a plain value: a step changes a copy.
 type model struct {
 	sessions [modelSessions]modelSession
+	passed   int                  // the watermark: requests below it are over
 	doubted  [modelAccessors]bool // remembered by the quarantine
 }
 
@@ -83,9 +84,12 @@ func (m *model) step(c modelCall) modelAnswer {
 	owned := s.life == "owned"
 	switch c.do {
 	case "admit":
-		return modelAnswer{err: m.admit(s)}
+		return modelAnswer{err: m.admit(s, c.session < m.passed)}
 	case "cancel":
-		return s.cancelled()
+		return s.cancelled(c.session < m.passed)
+	case "watermark":
+		m.watermark(c.session)
+		return modelAnswer{}
 	case "fence":
 		m.fence(c.accessor)
 		return modelAnswer{}
@@ -100,7 +104,7 @@ func (m *model) step(c modelCall) modelAnswer {
 	case "look":
 		return modelAnswer{seen: s.look()}
 	case "close":
-		return modelAnswer{err: s.close()}
+		return modelAnswer{err: s.close(c.session < m.passed)}
 	}
 	needsPiece := c.do == "seal" || c.do == "finish" || c.do == "fail_send" || c.do == "report"
 	if !owned || needsPiece && s.piece == "" || c.unnamed {
@@ -136,11 +140,24 @@ func (m *model) stepOwned(s *modelSession, c modelCall) string {
 	return ""
 }
 
+// watermark: the requests below it are over, tombstones and outcomes too; what is
+// owned stays (§5, §7). It never goes back.
+func (m *model) watermark(below int) {
+	m.passed = max(m.passed, below)
+	for i := range m.sessions[:m.passed] {
+		if s := &m.sessions[i]; s.life == "owned" {
+			s.buried = false
+		} else {
+			*s = modelSession{}
+		}
+	}
+}
+
 // admit: closed before reject (§11); a tombstone makes it CANCELLED from birth,
 // however often it is created (§7), but not while it is owned (§3).
-func (m *model) admit(s *modelSession) string {
+func (m *model) admit(s *modelSession, passed bool) string {
 	switch {
-	case m.quarantined():
+	case m.quarantined(), passed:
 		return "closed"
 	case s.life == "owned", s.life == "closed" && !s.buried:
 		return "reject"
@@ -267,8 +284,12 @@ func (m *model) fence(a int) {
 	}
 }
 
-// cancelled: an attempt that was never admitted leaves a tombstone (§7).
-func (s *modelSession) cancelled() modelAnswer {
+// cancelled: an attempt that was never admitted leaves a tombstone, unless the
+// watermark has passed it (§7).
+func (s *modelSession) cancelled(passed bool) modelAnswer {
+	if passed && s.life != "owned" {
+		return modelAnswer{physical: "RETIRED"}
+	}
 	if s.life == "" {
 		s.buried = true
 		return modelAnswer{outcome: "CANCELLED", physical: "RETIRED"}
@@ -315,14 +336,19 @@ func (s *modelSession) finishAdding() string {
 	return ""
 }
 
-func (s *modelSession) close() string {
+func (s *modelSession) close(passed bool) string {
 	switch {
+	case s.life == "" && passed:
+		return ""
 	case s.life == "":
 		return "stale"
 	case s.life == "owned" && (s.outcome == "ACTIVE" || s.piece != "" && !s.drained()):
 		return "refused"
 	}
 	s.life = "closed"
+	if passed {
+		*s = modelSession{}
+	}
 	return ""
 }
 

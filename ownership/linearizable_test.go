@@ -53,7 +53,7 @@ func TestLinearizable(t *testing.T) {
 	t.Logf("%d histories of %d calls; %d began while another ran; %v", histories, linearClients*linearCalls, concurrent, answers)
 	for _, must := range []string{
 		"add_piece refused", "seal closed", "finish ", "report conflict", "report stale", "close refused", "close ",
-		"reuse refused", "cancel FAILED", "look SUCCEEDED",
+		"reuse refused", "cancel FAILED", "cancel ", "admit closed", "look SUCCEEDED",
 	} {
 		if answers[must] == 0 {
 			t.Errorf("no history has %q", must)
@@ -91,7 +91,7 @@ func planCalls(rng *rand.Rand, seed uint64, client int) []modelCall {
 }
 
 var (
-	interference = strings.Fields("look look look look report report report ack cancel close reuse reopen reopen fence fail complete admit add_piece seal")
+	interference = strings.Fields("look look look look report report report ack cancel watermark close reuse reopen reopen fence fail complete admit add_piece seal")
 	statements   = strings.Fields("ok ok ok ok failed in_doubt failed_quiesced")
 )
 
@@ -184,7 +184,11 @@ func (l *linearLane) call(at time.Duration, c modelCall) modelAnswer {
 	switch c.do {
 	case "cancel":
 		r, _, err := l.reg.Cancel(at, CancelSpec{Session: s})
-		return modelAnswer{err: kindWord(err), outcome: r.Outcome.String(), physical: r.Physical.String()}
+		a := modelAnswer{err: kindWord(err), physical: r.Physical.String()}
+		if r.Outcome.IsValid() {
+			a.outcome = r.Outcome.String()
+		}
+		return a
 	case "look":
 		return modelAnswer{seen: l.look(s)}
 	}
@@ -228,6 +232,8 @@ func (l *linearLane) plain(at time.Duration, c modelCall, s SessionName, p Piece
 		_, err = l.reg.Fence(at, FenceSpec{Accessor: a.Accessor, Scope: All})
 	case "reopen":
 		_, err = l.reg.Reopen(at)
+	case "watermark":
+		_, err = l.reg.Watermark(at, s.Request.Endpoint, s.Request.Number)
 	case "reuse":
 		_, err = l.reg.Reuse(at, fmt.Sprint("region ", c.region))
 	default:
@@ -321,6 +327,11 @@ func TestLinearizableFinds(t *testing.T) {
 			"a cancel and a seal both win the gate", published[:2], []modelCall{{do: "seal"}, {do: "cancel"}},
 			[]modelAnswer{{}, {outcome: "CANCELLED", physical: "DRAINING"}},
 			[]modelAnswer{{}, {outcome: "CANCELLED", physical: "RETIRED"}},
+		},
+		{
+			"a request below the watermark is admitted", []modelCall{{do: "watermark", session: 1}}, []modelCall{{do: "admit"}},
+			[]modelAnswer{{err: "closed"}},
+			[]modelAnswer{{}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
