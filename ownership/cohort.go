@@ -28,6 +28,7 @@ type cohorts struct {
 	byKey  map[string]*cohort // by the numbers of its peers
 	key    []byte             // scratch
 	recent *cohort            // the last that was asked for: pieces come in groups
+	last   *shape             // likewise
 	idle   [maxIdle]*cohort   // a ring of those that became idle
 	oldest int                // in the ring
 	shapes map[shape]*shape
@@ -51,14 +52,19 @@ func (t *cohorts) init() {
 
 // shape returns the one that is shared.
 func (t *cohorts) shape(s shape) *shape {
-	if known := t.shapes[s]; known != nil {
-		return known
+	if t.last != nil && *t.last == s {
+		return t.last
 	}
-	if len(t.shapes) >= maxShapes {
-		clear(t.shapes)
+	known := t.shapes[s]
+	if known == nil {
+		if len(t.shapes) >= maxShapes {
+			clear(t.shapes)
+		}
+		known = &shape{s.cohort, s.name, s.kind, s.counted}
+		t.shapes[s] = known
 	}
-	t.shapes[s] = &s
-	return &s
+	t.last = known
+	return known
 }
 
 // size returns the number of accessors, without the own one.
