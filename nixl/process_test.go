@@ -311,6 +311,7 @@ func TestDeadPeerIsNoProof(t *testing.T) {
 	if again, err2 := q.Status(); again != nixl.StatusFailed || err2 != err {
 		t.Errorf("asked again: %v, %v", again, err2)
 	}
+	t.Log(err)
 	if err := q.Release(); !isInFlight(err) || !isFailed(err) {
 		t.Errorf("release after an error: %v", err)
 	}

@@ -72,18 +72,18 @@ const (
 // Request is one transfer. It is retained until [Request.Release]: dropping
 // the last reference to it releases nothing.
 type Request struct {
-	agent   *Agent
-	handle  nixlc.Request
+	// What a poll needs comes first, in one line of the cache.
+	agent  *Agent
+	handle nixlc.Request
+	phase  atomic.Uint32
+	posted bool // ever accepted by NIXL; written in phasePosting only
+	ucx    bool
+
 	peer    *peer
 	regions []*Registration
-	ucx     bool
-
+	err     error // set before phaseFailed, never after
 	// looking is held for reading by calls that only look at the handle.
 	looking sync.RWMutex
-
-	phase  atomic.Uint32
-	posted bool  // ever accepted by NIXL; written in phasePosting only
-	err    error // set before phaseFailed, never after
 }
 
 // NewRequest builds a request. Nothing is submitted, and after an error
