@@ -15,6 +15,11 @@
 // output, memory hooks), refuses versions that are known to crash, and says
 // what it looked for when there is none. In a build without cgo Open says so.
 //
+// What every answer of NIXL proves is one table, [Evidences].
+//
+// Memory of all kinds can be registered and moved: main memory, GPUs, block
+// devices, objects and files. For storage the peer is the agent's own name.
+//
 // # Duties of the caller
 //
 //  1. Register memory that the Go runtime does not manage: mapped or C memory,
