@@ -219,3 +219,51 @@ func TestAcceptedLibraries(t *testing.T) {
 		}
 	}
 }
+
+// What a version lacks is said by its name, and only by the call that needs it.
+func TestMissingFunctionIsNamed(t *testing.T) {
+	a := fakeAgent(t, nixltest.Wheel(t, "1.4.1", "FAKE_OLD"))
+	meet(t, a, "post=0")
+	cfg := fakeConfig("post=0")
+	if _, err := a.NewRequest(cfg); err != nil {
+		t.Fatal(err)
+	}
+	cfg.Custom = []byte("c")
+	_, custom := a.NewRequest(cfg)
+	_, local := a.ViewLocal(DRAM, cfg.Local, nil)
+	_, remote := a.ViewRemote(DRAM, []RemoteSegment{{Peer: "post=0", Segment: cfg.Remote[0]}}, nil)
+	for symbol, err := range map[string]error{
+		"nixl_capi_opt_args_set_custom_param": custom,
+		"nixl_capi_prep_mem_view_local":       local,
+		"nixl_capi_prep_mem_view_remote":      remote,
+	} {
+		var missing *MissingError
+		if !errors.Is(err, ErrUnsupported) || !errors.As(err, &missing) || missing.Symbol != symbol || missing.Version.Minor != 4 {
+			t.Errorf("%s: %v", symbol, err)
+		}
+	}
+}
+
+// A view holds what it reaches until the caller says that no kernel uses it.
+func TestViewHoldsItsMemoryAndPeers(t *testing.T) {
+	a := fakeAgent(t, nixltest.Wheel(t, "1.5.1"))
+	meet(t, a, "post=0")
+	reg := a.regions[0]
+	local, err1 := a.ViewLocal(DRAM, []Segment{{Addr: 0x10000, Len: 64}}, nil)
+	remote, err2 := a.ViewRemote(DRAM, []RemoteSegment{{Peer: "post=0", Segment: Segment{Addr: 1, Len: 1}}}, nil)
+	if err := errors.Join(err1, err2); err != nil || local.Handle() == 0 {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"deregister": reg.Deregister(), "invalidate": a.Invalidate("post=0"), "destroy": a.Destroy(),
+	} {
+		if !errors.Is(err, ErrInFlight) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	for _, err := range []error{local.Release(), local.Release(), remote.Release(), reg.Deregister(), a.Invalidate("post=0"), a.Destroy()} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}

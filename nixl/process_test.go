@@ -6,6 +6,7 @@ package nixl_test
 import (
 	"bufio"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -312,6 +313,9 @@ func TestDeadPeerIsNoProof(t *testing.T) {
 		t.Errorf("asked again: %v, %v", again, err2)
 	}
 	t.Log(err)
+	if e := (*nixl.Error)(nil); !errors.As(err, &e) || e.Cause != nixl.CauseRemoteDisconnect {
+		t.Errorf("the cause behind it is not there: %v", err)
+	}
 	if err := q.Release(); !isInFlight(err) || !isFailed(err) {
 		t.Errorf("release after an error: %v", err)
 	}

@@ -45,6 +45,12 @@ func TestEverythingRacesWithTheEnd(t *testing.T) {
 			func() error { _, err := a.Notifications(); return err },
 			func() error { _, err := a.Metadata(); return err },
 			func() error { _, err := a.LoadMetadata(md, b.Name()); return err },
+			func() error { _, err := a.PartialMetadata(nil); return err },
+			func() error { _, err := a.CheckMetadata(b.Name(), nixl.DRAM); return err },
+			func() error { _, err := a.PluginInfo(nixl.PluginUCX); return err },
+			func() error { _, err := shared.EstimateCost(); return err },
+			func() error { _, err := shared.Telemetry(); return err },
+			func() error { _, err := shared.Backend(); return err },
 			func() error { return oneTransfer(a, cfg) },
 		}
 		start := make(chan struct{})
@@ -77,7 +83,7 @@ func TestEverythingRacesWithTheEnd(t *testing.T) {
 
 func allowed(err error) bool {
 	for _, ok := range []error{
-		nixl.ErrInFlight, nixl.ErrNotPosted, nixl.ErrUnknownPeer, nixl.ErrNotRegistered,
+		nixl.ErrInFlight, nixl.ErrNotPosted, nixl.ErrNoTelemetry, nixl.ErrUnknownPeer, nixl.ErrNotRegistered,
 	} {
 		if errors.Is(err, ok) {
 			return true
