@@ -46,8 +46,9 @@ type Store struct{ client *clientv3.Client }
 
 var _ cluster.Store = (*Store)(nil)
 
-// Dial connects to etcd, and waits until a member answers. The context bounds
-// that alone. Close ends the connection.
+// Dial connects to etcd, and waits until a member answers, for at most ten
+// seconds or until the context ends, which bounds nothing else. Close ends the
+// connection.
 func Dial(ctx context.Context, config Config) (*Store, error) {
 	if len(config.Endpoints) == 0 {
 		return nil, fmt.Errorf("etcd: endpoints: none: %w", ErrConfig)
@@ -58,10 +59,9 @@ func Dial(ctx context.Context, config Config) (*Store, error) {
 	if config.Logger == nil {
 		config.Logger = zap.NewNop()
 	}
-	timeout := 5 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		timeout = min(timeout, time.Until(deadline))
-	}
+	const timeout = 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	client, err := clientv3.New(clientv3.Config{
 		Endpoints: config.Endpoints, TLS: config.TLS, Username: config.Username, Password: config.Password,
 		DialTimeout: timeout, DialKeepAliveTime: config.KeepAlive, DialKeepAliveTimeout: config.KeepAlive,

@@ -38,6 +38,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
+			env.Setenv("FREE_PORT", freePort(t))
 			if libErr == nil { // the scripts' working directory is no project
 				env.Setenv(nixl.EnvLibrary, lib.Path())
 				env.Setenv("NIXL_FOLDER", filepath.Dir(lib.Path()))
@@ -50,7 +51,7 @@ func TestScripts(t *testing.T) {
 			}
 			return false, errors.New("unknown condition " + cond)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "occupy": occupy, "eventually": eventually},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "occupy": occupy, "eventually": eventually, "waitfor": waitfor},
 	})
 	if libErr != nil {
 		t.Log("the parts of the scripts that need the real library were left out: ", libErr)
@@ -87,4 +88,14 @@ func occupy(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(func() { _ = l.Close() })
 	ts.Setenv(args[0], strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
+}
+
+// freePort returns a port that nobody listens on at the moment.
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }

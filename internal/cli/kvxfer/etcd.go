@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,14 +104,10 @@ func (a *app) serveEtcd(ctx context.Context, f *etcdServerFlags) error {
 	if err != nil {
 		return err
 	}
-	ended, stop := signal.NotifyContext(context.WithoutCancel(ctx), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	select {
 	case err := <-server.Err():
 		return envf("", "etcd has ended: %w", err)
-	case <-ctx.Done(): // interrupted before etcd had taken the signal
-		return nil
-	case <-ended.Done():
+	case <-ctx.Done():
 		return nil
 	}
 }

@@ -64,7 +64,15 @@ func (a *app) printRanks(f *ranksFlags, o *ranks.Options, r *ranks.Result) error
 		}
 	}
 	t.Render()
-	fmt.Fprintf(a.stdout, "%d requests on %d ranks in %v: %.0f/s retired on all; %d parts held\n", r.Requests, o.Ranks, took.Round(time.Millisecond), rate, r.Held)
+	retained := 0
+	for _, report := range r.Reports {
+		retained += len(report.Retained)
+	}
+	fmt.Fprintf(a.stdout, "%d requests on %d ranks in %v: %.0f/s retired; %d parts are held", r.Requests, o.Ranks, took.Round(time.Millisecond), rate, retained)
+	if died := r.Held - retained; died > 0 {
+		fmt.Fprintf(a.stdout, ", %d ended with their process", died)
+	}
+	fmt.Fprintln(a.stdout)
 	a.printWrites(r)
 	for _, b := range r.Broken {
 		fmt.Fprintln(a.stdout, "BROKEN", b)
