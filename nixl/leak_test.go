@@ -36,8 +36,27 @@ func TestNothingLeaks(t *testing.T) {
 	meet(t, a, name)
 	meet(t, a, "create=-2")
 	meet(t, a, "prep=-6")
+	for what, round := range rounds(a, name) {
+		if err := round(); err != nil {
+			t.Errorf("%s: %v", what, err)
+			continue
+		}
+		before := live(t, a)
+		for range 10_000 {
+			if err := round(); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
+		if after := live(t, a); after != before {
+			t.Errorf("%s: %d objects before, %d after 10,000 rounds", what, before, after)
+		}
+	}
+}
+
+// rounds are ways to use an agent that give back all that they made.
+func rounds(a *Agent, name string) map[string]func() error {
 	b := a.backends[0]
-	rounds := map[string]func() error{
+	return map[string]func() error{
 		"request": func() error {
 			q, err := a.NewRequest(fakeConfig(name))
 			if err != nil {
@@ -98,21 +117,6 @@ func TestNothingLeaks(t *testing.T) {
 			_, err5 := a.Notifications()
 			return errors.Join(err1, err2, err3, unless(err4, ErrInvalidParam), err5)
 		},
-	}
-	for what, round := range rounds {
-		if err := round(); err != nil {
-			t.Errorf("%s: %v", what, err)
-			continue
-		}
-		before := live(t, a)
-		for range 10_000 {
-			if err := round(); err != nil {
-				t.Fatalf("%s: %v", what, err)
-			}
-		}
-		if after := live(t, a); after != before {
-			t.Errorf("%s: %d objects before, %d after 10,000 rounds", what, before, after)
-		}
 	}
 }
 
