@@ -121,10 +121,13 @@ func (r *Request) answer(p reply) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.serve(r, p, request)
-	if err != nil && fresh {
+	taken, err := s.serve(r, p, request)
+	switch {
+	case err != nil && fresh: // of a session that nobody has, nothing stays
 		err = s.withAnswer(err)
 		s.abandon("not_constructed")
+	case taken: // the session says what became of it
+		err = nil
 	}
 	s.leave()
 	if err != nil {
@@ -161,28 +164,29 @@ func (e *Endpoint) sending(r *Request) (s *Session, fresh bool, err error) {
 }
 
 // serve adds a piece to a session that sends, and starts its gather or its
-// operation. After an error the piece owns nothing.
-func (s *Session) serve(r *Request, p reply, request backend.Request) error {
+// operation. It reports whether the piece was taken in: with an error it belongs to a
+// session that has ended meanwhile, and is not posted.
+func (s *Session) serve(r *Request, p reply, request backend.Request) (taken bool, err error) {
 	e := s.endpoint
 	claims, effects, err := e.addPieces([]*Region{p.region}, []ownership.PieceSpec{{
 		Name: r.piece, Region: p.region.id, Cohort: []ownership.Member{r.from}, Local: p.gather != nil, Access: p.access(), Kind: r.piece.Piece,
 	}})
 	e.apply(effects)
 	if err != nil {
-		return err
+		return false, err
 	}
 	j := &job{session: s, life: r.life, claim: claims[0][0], request: request, remote: r.claim}
 	s.took(j, r.pieces)
 	if p.gather == nil {
 		if err := e.seal(j); err != nil {
-			return err
+			return true, err
 		}
 		go e.operate(j)
-		return nil
+		return true, nil
 	}
 	g := &job{session: s, claim: claims[0][1], local: p.gather, then: func() { e.gathered(j) }}
 	go e.gather(g)
-	return nil
+	return true, nil
 }
 
 // seal publishes a piece, after which its operation may be posted, and completes

@@ -19,7 +19,9 @@
 //     peer with [Endpoint.Attach]. When a [Link] ends he attaches another one;
 //     reports and requests go on where they stopped.
 //  3. On the side that wants data calls [Endpoint.Receive]; on the other side
-//     answers each [Request] with [Request.Send] or [Request.Refuse].
+//     answers each [Request] with [Request.Send] or [Request.Refuse]. Or the side
+//     that has data calls [Endpoint.Offer], and the other answers with
+//     [Request.Fetch]: a READ instead of a WRITE.
 //  4. Waits with [Session.Wait] for the logical answer, and then with
 //     [Session.Drain] until the memory is proven free and given back. One does
 //     not follow from the other: a cancelled session may be written to for long.
@@ -28,13 +30,15 @@
 //     then own sets of its blocks, see [Pool.Region].
 //  6. Says now and then, with [Endpoint.Watermark], which of the requests that
 //     he created are over for good, so that no record of them is kept.
-//  7. Ends with [Endpoint.Stop], which refuses while anything is not proven.
+//  7. Gets out of doubt with [Endpoint.Reincarnate], or by evidence that package
+//     fence accepts and [Endpoint.Fence] applies.
+//  8. Ends with [Endpoint.Stop], which refuses while anything is not proven.
 //
 // # Goroutines
 //
 // An endpoint has one goroutine that polls all operations in one backend call a
 // pass, one that watches deadlines and makes no call that can block, one that
-// delivers events, and two for each attached stream. A Post and a Connect run
+// delivers events, one that writes the log, and two for each attached stream. A Post and a Connect run
 // on goroutines of their own. No lock is held across a call of a backend, a
 // stream or a function of the caller. When nothing is in flight nothing runs.
 //

@@ -74,3 +74,12 @@ func (f *fanOut) left(ctx context.Context, pub *publication) bool {
 	}
 	return pub.state.Load() != withdrawn
 }
+
+// giveUp releases the scatters of pieces that were withdrawn: they never began.
+func (f *fanOut) giveUp() {
+	for i, a := range f.pieces {
+		if a.spec.Scatter != nil {
+			f.session.endpoint.releaseLocal(&job{claim: f.claims[i][len(f.claims[i])-1], local: a.spec.Scatter})
+		}
+	}
+}

@@ -102,7 +102,7 @@ func (e *Endpoint) ask(ctx context.Context, direction backend.Direction, name ow
 	s.peers, s.label = pieces[0].Peers, pieces[0].Label
 	fanOut, err := s.reserve(list, last)
 	s.leave()
-	if err != nil {
+	if err != nil { // of a session that nobody has, nothing stays
 		err = s.withAnswer(err)
 		s.abandon("not_constructed")
 		return nil, err

@@ -5,6 +5,7 @@ package transfer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/kvxfer/kvxfer/backend"
@@ -13,8 +14,9 @@ import (
 
 // Add asks for further pieces in a session that was left open: all of them are
 // published, or none. Peers and Label are those of the session's first piece
-// where a piece has none. After an error nothing was published, and the session
-// goes on without them; otherwise as with Receive. Of a session that sends the
+// where a piece has none. After an error nothing of them is owned, and the session
+// goes on without them; otherwise they are the session's, whose outcome says what
+// became of them, also where it has ended meanwhile and nobody heard of them. Of a session that sends the
 // error matches ErrConfig: its pieces are the peer's to ask for.
 func (s *Session) Add(ctx context.Context, pieces ...Piece) error { return s.add(ctx, pieces, false) }
 
@@ -43,8 +45,14 @@ func (s *Session) add(ctx context.Context, pieces []Piece, last bool) error {
 	}
 	fanOut, err := s.reserve(list, last)
 	s.leave()
-	if err != nil {
+	switch {
+	case fanOut == nil:
 		return s.withAnswer(err)
+	case errors.Is(err, ownership.ErrClosed): // the pieces were withdrawn with the session
+		fanOut.giveUp()
+		return nil
+	case err != nil:
+		return err
 	}
 	fanOut.run(ctx)
 	return nil
@@ -65,8 +73,9 @@ func (s *Session) enter() error {
 func (s *Session) leave() { <-s.adding }
 
 // reserve brings pieces to the moment before their first publication: afterwards
-// every claim is PUBLISHED and nothing has left yet. After an error they own
-// nothing. The caller is inside of the session.
+// every claim is PUBLISHED and nothing has left yet. Without a fan-out they own
+// nothing; with one and an error they belong to a session that has ended meanwhile,
+// and nothing of them may leave. The caller is inside of the session.
 func (s *Session) reserve(list []asking, last bool) (*fanOut, error) {
 	e := s.endpoint
 	specs := make([]ownership.PieceSpec, len(list))
@@ -83,8 +92,8 @@ func (s *Session) reserve(list []asking, last bool) (*fanOut, error) {
 	f := &fanOut{session: s, pieces: list, claims: claims, last: last}
 	effects, err = e.registry.Seal(e.now(), f.names()...)
 	e.apply(effects)
-	if err != nil { // it has ended meanwhile: the pieces were withdrawn with it
-		return nil, err
+	if err != nil {
+		return f, err
 	}
 	for i, a := range list {
 		if a.spec.Scatter != nil { // its claim is the last one

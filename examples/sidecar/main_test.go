@@ -160,7 +160,7 @@ func TestFatal(t *testing.T) {
 func TestGuideQuotesThisProgram(t *testing.T) {
 	guide := must(os.ReadFile("../../docs/integrate.md"))
 	var source []string
-	for _, name := range []string{"sidecar.go", "main.go"} {
+	for _, name := range []string{"sidecar.go", "main.go", "../../transfer/example_read_test.go", "../../transfer/example_local_test.go"} {
 		source = append(source, squeezed(must(os.ReadFile(name))))
 	}
 	all := strings.Join(source, "\n")
