@@ -26,6 +26,7 @@ var (
 	which   = rapid.IntRange(0, 1)
 	some    = rapid.IntRange(0, regions-1)
 	sleep   = rapid.SampledFrom([]time.Duration{time.Millisecond, 50 * time.Millisecond, time.Second, 5 * time.Second, 20 * time.Second})
+	manner  = rapid.SampledFrom([]string{"move", "move", "move", "gather", "gather", "refuse"})
 	delay   = rapid.SampledFrom([]time.Duration{0, 0, time.Millisecond, time.Second, 15 * time.Second})
 	bytesNo = rapid.SampledFrom([]int64{0, 1, 100, regionLen - 1, loop.Rest})
 )
@@ -55,9 +56,14 @@ func liveNetwork(t *rapid.T) *network {
 		"stream2": n.stream,
 		"harm":    n.harm,
 		"kill":    n.kill,
-		"lift":    func(*rapid.T) { _, _ = n.nodes[0].Reopen(), n.nodes[1].Reopen() },
-		"sleep":   func(t *rapid.T) { time.Sleep(sleep.Draw(t, "sleep")) },
-		"sleep2":  func(t *rapid.T) { time.Sleep(sleep.Draw(t, "sleep")) },
+		"lift": func(t *rapid.T) {
+			if roll(t, "fence the copies") {
+				n.fenceLocals()
+			}
+			_, _ = n.nodes[0].Reopen(), n.nodes[1].Reopen()
+		},
+		"sleep":  func(t *rapid.T) { time.Sleep(sleep.Draw(t, "sleep")) },
+		"sleep2": func(t *rapid.T) { time.Sleep(sleep.Draw(t, "sleep")) },
 		"": func(*rapid.T) {
 			n.check()
 			if n.link.ctx.Err() != nil { // whoever runs the endpoints attaches another
@@ -95,16 +101,20 @@ func (n *network) ask(t *rapid.T) {
 	var pieces []transfer.Piece
 	for k := range rapid.IntRange(1, 3).Draw(t, "pieces") {
 		a := p.areas[(some.Draw(t, "area")+k)%regions]
-		how := "move"
-		if roll(t, "refuse") {
-			how = "refuse"
-		}
-		label := fmt.Sprintf("%s %d %d", how, some.Draw(t, "answerer's area"), delay.Draw(t, "answer after"))
+		how := manner.Draw(t, "manner")
+		label := fmt.Sprintf("%s %d %d %d", how, some.Draw(t, "answerer's area"), delay.Draw(t, "answer after"), n.localFault(t))
+		spread := !reads && flip.Draw(t, "scatter")
+		fault := n.localFault(t)
 		if !p.take(a, reads) {
 			continue
 		}
 		h.areas, h.pieces = append(h.areas, a), append(h.pieces, fmt.Sprintf("p%d", k))
-		pieces = append(pieces, transfer.Piece{Name: h.pieces[len(h.pieces)-1], Region: a.region, Label: label})
+		h.spread = append(h.spread, spread)
+		piece := transfer.Piece{Name: h.pieces[len(h.pieces)-1], Region: a.region, Label: label}
+		if spread {
+			piece.Scatter = p.local(a.bytes, a.aside, fault)
+		}
+		pieces = append(pieces, piece)
 	}
 	if len(pieces) == 0 {
 		return
@@ -132,6 +142,15 @@ func (n *network) ask(t *rapid.T) {
 		return
 	}
 	n.hold(h)
+}
+
+// localFault is after how many bytes an own copy is lost; 0: it is not.
+func (n *network) localFault(t *rapid.T) int64 {
+	if !roll(t, "lose the copy") {
+		return 0
+	}
+	n.harmed = true
+	return rapid.Int64Range(1, regionLen-1).Draw(t, "after")
 }
 
 func (n *network) other(p *node) *node {
@@ -309,6 +328,7 @@ func (n *network) end() {
 	n.connect(newHostile(1, false))
 	n.attach.Wait()
 	n.settle()
+	n.fenceLocals()
 	var stopped [2]error
 	n.stop(&stopped)
 	n.check()
@@ -323,6 +343,18 @@ func (n *network) end() {
 	case !errors.Is(err, ownership.ErrFatal):
 		n.survive(survivor)
 	}
+}
+
+// fenceLocals is proof for own copies: all of them have run to their end.
+func (n *network) fenceLocals() {
+	synctest.Wait()
+	n.fabric.Advance(3 * regionLen)
+	for _, p := range n.nodes {
+		if err := p.Fence(ownership.FenceSpec{Accessor: ownership.Local, Scope: ownership.Own}); err != nil {
+			n.fail("fence: %v", err)
+		}
+	}
+	time.Sleep(time.Second)
 }
 
 func (n *network) cutAll() {
@@ -420,7 +452,7 @@ func TestShadowNotices(t *testing.T) {
 			to, from := n.nodes[1], n.nodes[0]
 			a := to.areas[some.Draw(t, "area")]
 			to.take(a, false)
-			s, err := to.Receive(context.Background(), transfer.ReceiveSpec{Region: a.region, From: transfer.FromPeers(from.name), Label: "move 0 0"})
+			s, err := to.Receive(context.Background(), transfer.ReceiveSpec{Region: a.region, From: transfer.FromPeers(from.name), Label: "move 0 0 0"})
 			if err != nil {
 				t.Fatal(err)
 			}

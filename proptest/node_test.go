@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 	"time"
+	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -34,6 +35,10 @@ type area struct {
 	region *transfer.Region
 	bytes  []byte
 	shadow []byte
+	// aside is where a scatter puts the region's bytes, or a gather has them from.
+	// Nothing registers it; it is the session's as long as the region is.
+	aside, asideShadow []byte
+
 	owners int  // sessions that have not released it
 	reads  bool // they read it
 }
@@ -44,7 +49,21 @@ func (a *area) fill(content []byte) {
 	copy(a.shadow, content)
 }
 
-func (a *area) same() bool { return bytes.Equal(a.bytes, a.shadow) }
+// same: an own copy must leave both ends of it alone.
+func (a *area) same() bool {
+	return bytes.Equal(a.bytes, a.shadow) && bytes.Equal(a.aside, a.asideShadow)
+}
+
+// fillAside puts other content beside the region.
+func (a *area) fillAside(content []byte) {
+	copy(a.aside, content)
+	copy(a.asideShadow, content)
+}
+
+// segment is where bytes of ours are.
+func segment(b []byte) []backend.Segment {
+	return []backend.Segment{{Addr: uint64(uintptr(unsafe.Pointer(&b[0]))), Len: uint64(len(b))}}
+}
 
 // node is one life of an endpoint, with its memory.
 type node struct {
@@ -63,7 +82,8 @@ type held struct {
 	node   *node
 	areas  []*area
 	pieces []string
-	writes bool // into the areas
+	writes bool   // into the areas
+	spread []bool // a scatter copies the area aside
 }
 
 // network is two nodes, what joins them, and all sessions that there are.
@@ -128,7 +148,11 @@ func (n *network) start(i int) {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		a := &area{region: region, bytes: arena.Bytes()[at : at+regionLen], shadow: make([]byte, regionLen)}
+		beside := uintptr(2*(regions+k)+1) * regionLen
+		a := &area{
+			region: region, bytes: arena.Bytes()[at : at+regionLen], shadow: make([]byte, regionLen),
+			aside: arena.Bytes()[beside : beside+regionLen], asideShadow: make([]byte, regionLen),
+		}
 		a.fill(bytes.Repeat([]byte{firstTag}, regionLen))
 		p.areas = append(p.areas, a)
 	}
@@ -146,7 +170,7 @@ func (n *network) arena() *memory.Arena {
 		a, spare = spare[i], spare[:i]
 	} else {
 		var err error
-		if a, err = memory.New(memory.Spec{Len: (2*regions + 1) * regionLen}); err != nil {
+		if a, err = memory.New(memory.Spec{Len: (4*regions + 1) * regionLen}); err != nil {
 			n.t.Fatal(err)
 		}
 	}
@@ -157,7 +181,7 @@ func (n *network) arena() *memory.Arena {
 
 // gaps reports whether all memory between the regions is untouched.
 func gaps(a *memory.Arena) bool {
-	for k := range regions + 1 {
+	for k := range 2*regions + 1 {
 		if at := 2 * k * regionLen; bytes.Count(a.Bytes()[at:at+regionLen], []byte{0}) != regionLen {
 			return false
 		}
@@ -218,6 +242,7 @@ func (p *node) back(a *area, owned bool) {
 		tag = poison
 	}
 	a.fill(bytes.Repeat([]byte{tag}, regionLen))
+	a.fillAside(bytes.Repeat([]byte{tag}, regionLen))
 }
 
 func (p *node) alive() bool {
@@ -276,6 +301,9 @@ func (n *network) arrived(h *held) {
 	}
 	n.moved++
 	for i, a := range h.areas {
+		if h.spread != nil && h.spread[i] && !bytes.Equal(a.aside, n.sources[key(h.Name(), h.pieces[i])]) {
+			n.bad = append(n.bad, fmt.Sprintf("%s: session %v succeeded, and the scatter of %s left other bytes", h.node.name, h.Name(), a.region.ID()))
+		}
 		if want := n.sources[key(h.Name(), h.pieces[i])]; !bytes.Equal(a.bytes, want) {
 			n.bad = append(n.bad, fmt.Sprintf("%s: session %v succeeded, and %s has other bytes than were sent", h.node.name, h.Name(), a.region.ID()))
 		}
@@ -288,7 +316,8 @@ func (p *node) answer(r *transfer.Request) {
 	var how string
 	var area int
 	var after time.Duration
-	if _, err := fmt.Sscanf(r.Label(), "%s %d %d", &how, &area, &after); err != nil {
+	var fault int64
+	if _, err := fmt.Sscanf(r.Label(), "%s %d %d %d", &how, &area, &after, &fault); err != nil {
 		p.net.wrong("label %q: %v", r.Label(), err)
 		return
 	}
@@ -300,7 +329,11 @@ func (p *node) answer(r *transfer.Request) {
 		case <-p.dead:
 			return
 		}
-		if how == "move" {
+		switch {
+		case how == "gather" && r.Direction() == backend.Write:
+			p.gather(r, p.areas[area], fault)
+			return
+		case how != "refuse":
 			p.move(r, p.areas[area])
 			return
 		}
@@ -328,4 +361,42 @@ func (p *node) move(r *transfer.Request, a *area) {
 		return
 	}
 	p.net.hold(&held{Session: s, node: p, areas: []*area{a}, pieces: []string{r.Piece()}, writes: !sends})
+}
+
+// gather sends what an own copy has to bring into the region first, which has it
+// alone meanwhile.
+func (p *node) gather(r *transfer.Request, a *area, fault int64) {
+	n := p.net
+	if !p.take(a, false) {
+		_ = r.Refuse("no memory")
+		return
+	}
+	n.mu.Lock()
+	content := make([]byte, regionLen)
+	for i := range content {
+		content[i] = byte((n.number*17 + i*5) % firstTag)
+	}
+	a.fillAside(content)
+	n.sources[key(r.Session(), r.Piece())] = content
+	n.mu.Unlock()
+	s, err := r.Send(transfer.SendSpec{Region: a.region, Gather: p.local(a.aside, a.bytes, fault)})
+	if err != nil {
+		p.back(a, false)
+		_ = r.Refuse(err.Error())
+		return
+	}
+	n.hold(&held{Session: s, node: p, areas: []*area{a}, pieces: []string{r.Piece()}})
+}
+
+// local is an own copy that is lost after so many bytes; with 0 it runs through.
+// What it had read goes on being written for a while.
+func (p *node) local(from, to []byte, fault int64) backend.Local {
+	l, err := p.net.fabric.Local(segment(from), segment(to))
+	if err == nil && fault > 0 {
+		err = l.Inject(loop.Fault{Status: backend.Lost, After: fault, Late: loop.Rest, Delay: 3})
+	}
+	if err != nil {
+		p.net.wrong("local copy: %v", err)
+	}
+	return l
 }

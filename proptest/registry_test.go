@@ -19,6 +19,7 @@ var (
 	number  = rapid.IntRange(1, 4)
 	attempt = rapid.IntRange(1, 3)
 	region  = rapid.SampledFrom([]string{"A", "B", "C", "D", "E"})
+	access  = rapid.SampledFrom([]string{"writes", "reads"})
 	pieceNo = rapid.IntRange(0, 2)
 	bound   = rapid.SampledFrom([]int{0, 0, 1, 2, 3})
 	// Requests of endpoint a are its own: a fence of it is the end of them.
@@ -110,6 +111,9 @@ func (h *house) addTo(t *rapid.T, n model.Name) model.PieceName {
 	spec := model.PieceSpec{Name: h.pieceOf(n, pieceNo.Draw(t, "number")), Region: region.Draw(t, "region"), Local: roll(t, "local")}
 	for _, a := range rapid.Permutation([]string{"a", "b", "c"}).Draw(t, "order")[:rapid.IntRange(1, 3).Draw(t, "size")] {
 		spec.Cohort = append(spec.Cohort, h.member(a))
+	}
+	if dice.Draw(t, "access") > 8 {
+		spec.Access = access.Draw(t, "which access")
 	}
 	if roll(t, "malformed") {
 		spec.Cohort = append(spec.Cohort, spec.Cohort[0])

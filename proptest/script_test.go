@@ -55,8 +55,12 @@ func (s *script) piece(spec model.PieceSpec) {
 	if spec.Count > 0 {
 		cohort = fmt.Sprintf("{count: %d, candidates: %s}", spec.Count, cohort)
 	}
-	s.step("piece: {session: %s, id: %s, region: %s, cohort: %s, local: %v}",
-		sessionText(spec.Name.Session), spec.Name.Piece, spec.Region, cohort, spec.Local)
+	access := ""
+	if spec.Access != "" {
+		access = ", access: " + spec.Access
+	}
+	s.step("piece: {session: %s, id: %s, region: %s, cohort: %s, local: %v%s}",
+		sessionText(spec.Name.Session), spec.Name.Piece, spec.Region, cohort, spec.Local, access)
 }
 
 // text is the scenario: each step ends as the contract wants, and after the last

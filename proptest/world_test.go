@@ -63,6 +63,8 @@ var (
 	origins = map[string]ownership.Origin{"local": ownership.FromLocal, "peer": ownership.FromPeer}
 )
 
+var accesses = map[string]ownership.Access{"writes": ownership.Writes, "reads": ownership.Reads}
+
 // statuses are the library's, by the contract's words.
 var statuses = func() map[string]operation.Status {
 	m := make(map[string]operation.Status)
@@ -190,7 +192,7 @@ func (w *world) add(spec model.PieceSpec) {
 	w.region(spec.Region)
 	w.named(spec.Name.Session)
 	w.script.piece(spec)
-	theirs := ownership.PieceSpec{Name: libPiece(spec.Name), Region: spec.Region, Count: spec.Count, Local: spec.Local}
+	theirs := ownership.PieceSpec{Name: libPiece(spec.Name), Region: spec.Region, Count: spec.Count, Local: spec.Local, Access: accesses[spec.Access]}
 	s := w.model.Find(spec.Name.Session)
 	for i, m := range spec.Cohort {
 		member := libMember(m)

@@ -112,7 +112,7 @@ func (r *runner) piece(a pieceStep) error {
 	r.region(a.region)
 	session := r.names.session(a.session)
 	spec := ownership.PieceSpec{
-		Name: ownership.PieceName{Session: session, Piece: a.id}, Region: a.region, Count: a.count, Local: a.local, Kind: a.kind,
+		Name: ownership.PieceName{Session: session, Piece: a.id}, Region: a.region, Count: a.count, Local: a.local, Access: a.access, Kind: a.kind,
 	}
 	sender := false
 	if s, owned := r.reg.Session(session); owned {

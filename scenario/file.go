@@ -78,6 +78,7 @@ type (
 		count   int // 0: exact cohort; below that: a count that no cohort can have
 		kind    string
 		local   bool
+		access  ownership.Access
 	}
 	gateStep struct { // seal, sent, publish
 		pieces []ref

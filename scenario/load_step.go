@@ -112,6 +112,7 @@ func (l *loader) pieceStep(n *yaml.Node) action {
 		"cohort":  func(v *yaml.Node) { l.cohort(v, &a) },
 		"kind":    func(v *yaml.Node) { a.kind = word(l, v, "kind", pieceKinds) },
 		"local":   func(v *yaml.Node) { a.local = l.truth(v, "local") },
+		"access":  func(v *yaml.Node) { a.access = word(l, v, "access", accesses) },
 	})
 	return a
 }

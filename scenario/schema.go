@@ -76,6 +76,7 @@ func stepSchemas() node {
 		"session": object([]string{"id", "side"}, node{"id": nameNode, "side": oneWord(sides), "attempt": numberNode}),
 		"piece": object([]string{"session", "id", "region", "cohort"}, node{
 			"session": nameNode, "id": nameNode, "region": nameNode, "kind": oneWord(pieceKinds), "local": truthNode,
+			"access": oneWord(accesses),
 			"cohort": node{"anyOf": []node{list1(nameNode), counted}},
 		}),
 		"seal": names, "sent": names, "publish": names,

@@ -38,6 +38,7 @@ var (
 	results     = map[string]bool{"ok": true, "failed": false}
 	registries  = map[string]bool{"registry": true}
 	expirable   = map[string]bool{"metadata": true}
+	accesses    = map[string]ownership.Access{"writes": ownership.Writes, "reads": ownership.Reads}
 	pieceKinds  = map[string]string{"kv": "kv", "aux": "aux"}
 	callKinds   = map[string]string{"submit": "submit", "wait": "wait", "query": "query", "send": "send"}
 

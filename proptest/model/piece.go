@@ -31,7 +31,8 @@ func (c *ClaimState) canDeliver() bool {
 type Piece struct {
 	Name    PieceName
 	Region  string
-	Count   int // 0: exact cohort
+	Reads   bool // the region is read and not written
+	Count   int  // 0: exact cohort
 	Claims  []*ClaimState
 	Local   *ClaimState
 	Gate    string

@@ -3,7 +3,10 @@
 
 package model
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Region is memory that pieces may use, as a whole (§7).
 type Region struct {
@@ -37,14 +40,10 @@ func (r *Registry) Holders(id string) (out []*Piece) {
 	return out
 }
 
-// taken: send owners share with send owners, nobody else shares.
-func (r *Registry) taken(id, side string) bool {
-	for _, p := range r.Holders(id) {
-		if side != "send" || r.Find(p.Name.Session).Side != "send" {
-			return true
-		}
-	}
-	return false
+// taken: owners of memory that is only read share it, nobody else shares. Those
+// of a WRITE read on the send side.
+func (r *Registry) taken(id string, reads bool) bool {
+	return slices.ContainsFunc(r.Holders(id), func(p *Piece) bool { return !reads || !p.Reads })
 }
 
 // Reuse hands a region to somebody else: ownership alone decides, also under

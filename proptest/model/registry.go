@@ -168,15 +168,18 @@ type PieceSpec struct {
 	Cohort []Member
 	Count  int
 	Local  bool
+	Access string // writes or reads; "" is what a WRITE does: it writes the receive side's
 }
 
 // AddPiece is §5 and §7.
 func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) string {
 	return r.step(at, func() string {
 		s := r.Find(spec.Name.Session)
-		switch region := r.Regions[spec.Region]; {
-		case s == nil:
+		if s == nil {
 			return Stale
+		}
+		reads := spec.Access == "reads" || spec.Access == "" && s.Side == "send"
+		switch region := r.Regions[spec.Region]; {
 		case malformed(spec) || spec.Count > 0 && s.Side == "send" || region == nil:
 			return Invalid
 		case r.Fatal:
@@ -185,12 +188,12 @@ func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) string {
 			return Closed
 		case s.piece(spec.Name.Piece) != nil:
 			return Reject
-		case !region.Registered || r.taken(spec.Region, s.Side):
+		case !region.Registered || r.taken(spec.Region, reads):
 			return Refused
 		case full(r.Owners(), r.Config.Owners) || full(len(r.Waiting), r.Config.Outbox):
 			return Capacity
 		}
-		p := &Piece{Name: spec.Name, Region: spec.Region, Count: spec.Count, Gate: "OPEN", Outcome: "ACTIVE"}
+		p := &Piece{Name: spec.Name, Region: spec.Region, Reads: reads, Count: spec.Count, Gate: "OPEN", Outcome: "ACTIVE"}
 		for _, m := range spec.Cohort {
 			p.Claims = append(p.Claims, &ClaimState{Of: m, State: "UNPUBLISHED", Verdict: "NONE"})
 			r.knows(m)
