@@ -357,3 +357,32 @@ func markdown() string {
 	}
 	return b.String()
 }
+
+// What the table may say at all, apart from the table: success alone is an
+// end, and one error of one call a proof that nothing began.
+func TestOnlySuccessIsAnEnd(t *testing.T) {
+	for c := range callsOfRequest {
+		for code := Code(-2000); code < 100; code++ {
+			want := StatusFailed
+			switch {
+			case code == CodeSuccess:
+				want = StatusDone
+			case code == CodeInProgress:
+				want = StatusInProgress
+			case code == CodeNotFound && c == callPost:
+				want = StatusNotSubmitted
+			}
+			if got := statusOf(c, code); got != want {
+				t.Errorf("%v (%d) answers %v: %v, want %v", c, c, code, got, want)
+			}
+		}
+	}
+	for _, e := range evidence {
+		if e.Status == StatusInProgress && (e.Own || e.Peer) || e.Status == StatusFailed && (e.Own || e.Peer) {
+			t.Errorf("%s %v: no proof can come of %v", e.Call, e.Phase, e.Status)
+		}
+		if e.Peer && !e.Own {
+			t.Errorf("%s %v: proof for the peer's memory and not for ours", e.Call, e.Phase)
+		}
+	}
+}
