@@ -173,6 +173,9 @@ func TestFailedRecordProvesNothing(t *testing.T) {
 	if err := device.Free(); !errors.Is(err, cuda.ErrInFlight) {
 		t.Errorf("free: %v", err)
 	}
+	if err := e.Record(s); !errors.Is(err, cuda.ErrInDoubt) {
+		t.Errorf("record again: %v", err)
+	}
 	next := got(r.ctx.NewEvent())(t)
 	ok(t, next.Record(s))
 	if state, _ := next.Query(); state != cuda.EventDone {

@@ -6,6 +6,7 @@ package cuda_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -113,6 +114,34 @@ func TestFailedSynchronizeIsNoProof(t *testing.T) {
 	if err := device.Free(); !errors.Is(err, cuda.ErrInDoubt) {
 		t.Errorf("free: %v", err)
 	}
+}
+
+// What is given to a stream while somebody synchronises with it has no proof.
+func TestSynchronizeIsNoProofOfLaterWork(t *testing.T) {
+	r := newRig(t)
+	host, device := r.pair(t, 64)
+	r.SetMode(cudatest.BySteps)
+	s, theirs := got(r.ctx.NewStream())(t), got(r.other.NewStream())(t)
+	gate := got(r.other.NewEvent())(t)
+	ok(t, gate.Record(theirs))
+	ok(t, s.Wait(gate))
+	ok(t, s.Copy(device.All(), host.All()))
+	r.Stick(1, int(cuda.ErrorUnknown)) // the other device works no more: the gate stays shut
+	r.SetMode(cudatest.ByThread)
+	r.Calls()
+	ended := make(chan error)
+	go func() { ended <- s.Synchronize() }()
+	for !slices.Contains(r.Calls(), "cuStreamSynchronize") {
+		runtime.Gosched()
+	}
+	ok(t, s.Copy(device.All(), host.All()))
+	r.Stick(1, 0)
+	ok(t, <-ended)
+	if err := device.Free(); !errors.Is(err, cuda.ErrInFlight) {
+		t.Errorf("free: %v", err)
+	}
+	ok(t, s.Synchronize())
+	ok(t, device.Free())
 }
 
 func TestArguments(t *testing.T) {

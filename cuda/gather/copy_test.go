@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -195,6 +196,33 @@ func TestOneLaunchACopy(t *testing.T) {
 	run(t, l)
 	if heard := strings.Join(r.Calls(), " "); heard != "cuMemcpyAsync cuLaunchKernel cuEventRecord cuEventQuery" {
 		t.Errorf("the driver heard %s", heard)
+	}
+}
+
+// Blocks of several memories: those that are neighbours are one run, and equal
+// offsets of two memories are no neighbours.
+func TestBlocksOfSeveralMemories(t *testing.T) {
+	r := newRig(t, gather.Config{Method: gather.CopyEngine})
+	for name, s := range map[string]side{"CPU": cpuSide(t), "copy engine": gpuSide(t, r.ctx, r.engine)} {
+		t.Run(name, func(t *testing.T) {
+			a, b, buffer := s.memory(t, 256), s.memory(t, 256), s.memory(t, 256)
+			one, two := make([]byte, 256), make([]byte, 256)
+			fill(one, 1)
+			fill(two, 2)
+			s.write(t, a, one)
+			s.write(t, b, two)
+			spec := gather.Spec{Buffer: all(buffer), Blocks: []gather.Extent{part(a, 0, 64), part(a, 64, 32), part(b, 96, 32), part(a, 128, 128)}}
+			run(t, got(s.engine.Gather(spec))(t))
+			want := slices.Concat(one[:96], two[96:128], one[128:])
+			if !bytes.Equal(s.read(t, buffer), want) {
+				t.Error("gather differs")
+			}
+			s.write(t, buffer, two)
+			run(t, got(s.engine.Scatter(spec))(t))
+			if !bytes.Equal(s.read(t, a), slices.Concat(two[:96], one[96:128], two[128:])) || !bytes.Equal(s.read(t, b), two) {
+				t.Error("scatter differs")
+			}
+		})
 	}
 }
 

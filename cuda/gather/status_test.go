@@ -99,6 +99,10 @@ func checkRetained(t *testing.T, r *rig, l backend.Local, block *cuda.Memory, do
 			t.Errorf("release: %v", err)
 		}
 	}
+	if !doubted && r.ctx.Err() == nil { // the next copy finds a slot
+		again := got(r.engine.Gather(gather.Spec{Buffer: all(r.device(t, 64)), Blocks: []gather.Extent{all(block)}}))(t)
+		ok(t, again.Release())
+	}
 	if err := r.engine.Close(); doubted != errors.Is(err, backend.ErrInFlight) && r.ctx.Err() == nil {
 		t.Errorf("close: %v", err)
 	}

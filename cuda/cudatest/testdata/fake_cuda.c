@@ -758,13 +758,13 @@ API long fake_set(const char *what, long value) {
 			fake.worker = pthread_detach(t) == 0;
 		if (value == 0)
 			step(1 << 30);
-		pthread_cond_broadcast(&changed);
 	} else if (strcmp(what, "in use") == 0)
 		rc = (long)fake.used;
 	else if (strcmp(what, "current") == 0)
 		rc = depth;
 	else
 		rc = -1;
+	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 	return rc;
 }
