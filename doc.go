@@ -25,6 +25,10 @@
 //	backend/loop       bytes inside one process, with every fault on demand
 //	backend/nixl       NIXL as a backend
 //	nixl, nixl/wheel   a Go binding of NIXL; getting the library itself
+//	cuda               a Go binding of the CUDA driver whose events are evidence
+//	cuda/gather        gather and scatter, on a GPU or the CPU, as local claims
+//	cuda/health        what NVML sees of a GPU, and what follows from it
+//	cuda/cudatest      a CUDA driver without a device, for tests
 //	transfer/rpc       the control stream over gRPC
 //	transfer/admin     ask an endpoint why, over HTTP on a Unix socket
 //

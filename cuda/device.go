@@ -18,20 +18,21 @@ type Attribute int
 
 // Attributes, with CUDA's numbers.
 const (
-	AttrWarpSize           Attribute = 10
-	AttrMultiprocessors    Attribute = 16
-	AttrCanMapHostMemory   Attribute = 19
-	AttrECCEnabled         Attribute = 32
-	AttrMemoryClockRate    Attribute = 36 // kHz
-	AttrMemoryBusWidth     Attribute = 37 // bits
-	AttrThreadsPerMP       Attribute = 39
-	AttrAsyncEngines       Attribute = 40
-	AttrUnifiedAddressing  Attribute = 41
-	AttrCapabilityMajor    Attribute = 75
-	AttrCapabilityMinor    Attribute = 76
-	AttrRDMASupported      Attribute = 116 // GPUDirect RDMA
-	AttrRDMAFlushOptions   Attribute = 117 // bit 0: FlushRemoteWrites works
-	AttrRDMAWritesOrdering Attribute = 118 // 0 none, 100 owner, 200 all devices
+	AttrWarpSize            Attribute = 10
+	AttrMultiprocessors     Attribute = 16
+	AttrCanMapHostMemory    Attribute = 19
+	AttrECCEnabled          Attribute = 32
+	AttrMemoryClockRate     Attribute = 36 // kHz
+	AttrMemoryBusWidth      Attribute = 37 // bits
+	AttrThreadsPerMP        Attribute = 39
+	AttrAsyncEngines        Attribute = 40
+	AttrUnifiedAddressing   Attribute = 41
+	AttrCapabilityMajor     Attribute = 75
+	AttrCapabilityMinor     Attribute = 76
+	AttrHostPointerInDevice Attribute = 91  // registered host memory has one address for both sides
+	AttrRDMASupported       Attribute = 116 // GPUDirect RDMA
+	AttrRDMAFlushOptions    Attribute = 117 // bit 0: FlushRemoteWrites works
+	AttrRDMAWritesOrdering  Attribute = 118 // 0 none, 100 owner, 200 all devices
 )
 
 // UUID names a device, or a slice of one (MIG), for good.

@@ -50,14 +50,18 @@ type Event struct {
 	closed bool      // guarded by mu
 }
 
-// noTiming makes events cheap to record and to query.
-const noTiming = 2
+// Flags of events: blocking lets a synchronise sleep, noTiming makes records and
+// queries cheap.
+const (
+	blocking = 1
+	noTiming = 2
+)
 
 // NewEvent creates an event, not recorded yet.
-func (c *Context) NewEvent() (*Event, error) { return c.newEvent(noTiming) }
+func (c *Context) NewEvent() (*Event, error) { return c.newEvent(blocking | noTiming) }
 
 // NewTimingEvent creates an event for [Elapsed].
-func (c *Context) NewTimingEvent() (*Event, error) { return c.newEvent(0) }
+func (c *Context) NewTimingEvent() (*Event, error) { return c.newEvent(blocking) }
 
 func (c *Context) newEvent(flags uint32) (*Event, error) {
 	if err := c.Err(); err != nil {
@@ -68,7 +72,7 @@ func (c *Context) newEvent(flags uint32) (*Event, error) {
 		return nil, err
 	}
 	c.live.Add(1)
-	e := &Event{context: c, handle: h, timing: flags == 0}
+	e := &Event{context: c, handle: h, timing: flags&noTiming == 0}
 	e.word.Store(uint64(EventNotRecorded))
 	return e, nil
 }

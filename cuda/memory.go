@@ -75,7 +75,16 @@ type Host interface {
 }
 
 // RegisterHost pins memory of the caller; it is held until Free has succeeded.
+// A device that would see it at another address than the host is refused with
+// [ErrorNotSupported]: use [Context.AllocHost] there.
 func (c *Context) RegisterHost(h Host) (*Memory, error) {
+	same, err := c.device.Attribute(AttrHostPointerInDevice)
+	if err != nil {
+		return nil, err
+	}
+	if same == 0 {
+		return nil, fmt.Errorf("cuda: %s has another address for registered host memory: %w", c.device, ErrorNotSupported)
+	}
 	release, err := h.Hold()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrArgument, err)

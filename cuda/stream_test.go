@@ -264,6 +264,14 @@ func TestRegisteredAndForeignMemory(t *testing.T) {
 		t.Errorf("closed arena: %v", err)
 	}
 
+	odd := newRig(t)
+	odd.OtherAddress()
+	other := got(memory.New(memory.Spec{Len: 64}))(t)
+	if _, err := odd.ctx.RegisterHost(other); !errors.Is(err, cuda.ErrorNotSupported) {
+		t.Errorf("two addresses: %v", err)
+	}
+	ok(t, other.Close())
+
 	device := got(r.ctx.Alloc(256))(t)
 	view := got(r.ctx.Foreign(uint64(device.Addr())+16, 64))(t)
 	if view.Kind() != cuda.ForeignDevice || view.Bytes() != nil {

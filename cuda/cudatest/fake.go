@@ -149,6 +149,9 @@ func (f *Fake) Devices(n int) { f.control("devices", n) }
 // Capacity sets how many bytes can be allocated.
 func (f *Fake) Capacity(n int) { f.control("capacity", n) }
 
+// OtherAddress makes registered host memory have another address for devices.
+func (f *Fake) OtherAddress() { f.control("same address", 0) }
+
 // SetMode says when work is done from now on.
 func (f *Fake) SetMode(m Mode) { f.control("mode", int(m)) }
 

@@ -43,6 +43,9 @@ func (*Fake) Devices(int) {}
 // Capacity does nothing in this build.
 func (*Fake) Capacity(int) {}
 
+// OtherAddress does nothing in this build.
+func (*Fake) OtherAddress() {}
+
 // SetMode does nothing in this build.
 func (*Fake) SetMode(Mode) {}
 

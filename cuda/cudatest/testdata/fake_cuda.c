@@ -44,7 +44,8 @@ static struct {
 	int worker;
 	size_t capacity; // bytes that can be allocated
 	size_t used;
-} fake = {.devices = 2, .capacity = 1 << 30};
+	int same_address; // of registered memory, on both sides
+} fake = {.devices = 2, .capacity = 1 << 30, .same_address = 1};
 
 // A rule makes a call fail: after skip calls, count times.
 static struct rule {
@@ -398,7 +399,13 @@ API int cuDeviceTotalMem_v2(size_t *bytes, int device) {
 
 API int cuDeviceGetAttribute(int *value, int attribute, int device) {
 	DEVICE("cuDeviceGetAttribute")
-	*value = attribute == 16 ? 4 : attribute == 75 ? 9 : attribute == 41 ? 1 : 0;
+	switch (attribute) {
+	case 16: *value = 4; break; // multiprocessors
+	case 75: *value = 9; break; // capability
+	case 41: *value = 1; break; // unified addressing
+	case 91: *value = fake.same_address; break;
+	default: *value = 0;
+	}
 	LEAVE;
 }
 
@@ -745,6 +752,8 @@ API long fake_set(const char *what, long value) {
 		fake.devices = (int)value;
 	else if (strcmp(what, "capacity") == 0)
 		fake.capacity = (size_t)value;
+	else if (strcmp(what, "same address") == 0)
+		fake.same_address = (int)value;
 	else if (strcmp(what, "sticky 0") == 0)
 		contexts[0].sticky = (int)value;
 	else if (strcmp(what, "sticky 1") == 0)
