@@ -98,7 +98,7 @@ func ExampleEndpoint_Reincarnate() {
 
 	r, err := prefill.Reincarnate(ctx, again)
 	check(err)
-	fmt.Println("fenced:", r.Fenced, "retained:", len(r.Retained), "attach again:", r.Peers)
+	fmt.Println("retained:", len(r.Retained), "attach again:", r.Peers)
 	check(sent.Drain(ctx))
 	fmt.Println("source:", source.Reuse())
 
@@ -114,7 +114,7 @@ func ExampleEndpoint_Reincarnate() {
 	check(decode.Stop(ctx))
 	check(prefill.Stop(ctx))
 	// Output:
-	// fenced: 1 retained: 0 attach again: [decode-0]
+	// retained: 0 attach again: [decode-0]
 	// source: <nil>
 	// target: true
 	// target: <nil>
