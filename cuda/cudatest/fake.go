@@ -25,7 +25,7 @@ static long call_calls(void *fn, char *out, long len) {
 import "C"
 
 import (
-	_ "embed"
+	"embed"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,8 +38,8 @@ import (
 	"github.com/kvxfer/kvxfer/internal/dl"
 )
 
-//go:embed testdata/fake_cuda.c
-var source string
+//go:embed testdata/fake
+var sources embed.FS
 
 // Mode says when a fake does the work of its streams.
 type Mode int
@@ -100,15 +100,13 @@ func compiled(t testing.TB, defines []string) []byte {
 		return b
 	}
 	dir := t.TempDir()
-	src, out := filepath.Join(dir, "fake_cuda.c"), filepath.Join(dir, "fake.so")
-	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	out := filepath.Join(dir, "fake.so")
 	args := []string{"-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1", "-fvisibility=hidden", "-o", out}
 	if len(defines) > 0 {
 		args = append(args, strings.Split(flags, "\x00")...)
 	}
-	if b, err := exec.Command(cc, append(args, src, "-lpthread")...).CombinedOutput(); err != nil {
+	args = append(append(args, unpack(t, dir)...), "-lpthread")
+	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
 		t.Fatalf("cc: %v\n%s", err, b)
 	}
 	b, err := os.ReadFile(out)
@@ -120,6 +118,29 @@ func compiled(t testing.TB, defines []string) []byte {
 	}
 	built.byFlags[flags] = b
 	return b
+}
+
+// unpack writes the sources below dir and returns the C files.
+func unpack(t testing.TB, dir string) (files []string) {
+	t.Helper()
+	entries, err := sources.ReadDir("testdata/fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		b, err := sources.ReadFile("testdata/fake/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(dir, e.Name())
+		if err := os.WriteFile(to, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(to, ".c") {
+			files = append(files, to)
+		}
+	}
+	return files
 }
 
 // Path is the library, for cuda.Options.
