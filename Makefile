@@ -120,8 +120,9 @@ bench: ## a typed step beside a switch and looplab/fsm, then the cost of ownersh
 	@rm -f bin/fsm.txt bin/ownership.txt
 	@for i in $$(seq $(BENCHRUNS)); do echo "run $$i of $(BENCHRUNS)" >&2; \
 	  bin/bench-fsm -test.run '^$$' -test.bench . -test.benchtime 100ms -test.benchmem >>bin/fsm.txt; \
-	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick|Storm|Growth' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
+	  bin/bench-ownership -test.run '^$$' -test.bench 'Life|Tick|Storm' -test.benchtime 200ms -test.benchmem >>bin/ownership.txt; done
 	@bin/bench-ownership -test.run '^$$' -test.bench Memory -test.benchtime 1x >>bin/ownership.txt
+	@bin/bench-ownership -test.run '^$$' -test.bench Growth -test.benchtime 100x -test.count 3 >>bin/ownership.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name -col /by bin/fsm.txt
 	@$(GO) tool -modfile=tools/go.mod benchstat bin/ownership.txt
 
@@ -158,6 +159,21 @@ proptest: ## the property suite in full: LIVES lives (default 60000) of each mac
 soak: ## the property suite with fresh seeds until SOAK (default 1h) is over
 	@mkdir -p bin && $(GO) test -c -o bin/proptest.test ./proptest
 	@cd proptest && ../bin/proptest.test -test.run '^TestSoak$$' -test.timeout 0 -proptest.soak $(SOAK)
+
+# The database is asked over the network: without it nothing was checked, and that is no success.
+.PHONY: vuln
+vuln: ## known vulnerabilities in what is called, after vuln.go.dev (needs the network)
+	@$(GO) tool -modfile=tools/go.mod govulncheck ./... || { code=$$?; [ $$code = 3 ] || \
+	  echo "vuln: nothing was checked: the database at $${GOVULNDB:-https://vuln.go.dev} cannot be asked, or the code not be loaded" >&2; exit $$code; }
+
+# Frames that no endpoint sends, from a peer with a place of its own; memory before and after.
+.PHONY: hostile
+hostile: ## a million hostile frames against one endpoint
+	@$(GO) test -count=1 -v -timeout 30m -run '^TestHostileFrames$$' ./transfer/rpc -hostile 1000000
+
+.PHONY: bench-control
+bench-control: ## the control plane: a round trip, and reports a second, over each carrier
+	@$(GO) test -run '^$$' -bench . -benchtime 2s ./transfer/rpc
 
 .PHONY: clean
 clean: ## remove what was built (the NIXL library stays; it is in .nixl/)
