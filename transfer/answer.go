@@ -181,6 +181,7 @@ func (s *Session) serve(r *Request, p reply, request backend.Request) (taken boo
 		if err := e.seal(j); err != nil {
 			return true, err
 		}
+		e.expected()
 		go e.operate(j)
 		return true, nil
 	}

@@ -14,7 +14,7 @@ import (
 // can be destroyed with nobody in it.
 type calls struct {
 	mu      sync.Mutex
-	running int  // guarded by mu
+	running int  // guarded by mu; inside, or expected
 	shut    bool // guarded by mu; nobody gets in
 	left    broadcast
 }
@@ -32,6 +32,14 @@ func (e *Endpoint) enterBackend(only *life) (backend.Backend, error) {
 	}
 	c.running++
 	return now.backend, nil
+}
+
+// expected says that somebody is on his way to the backend, whether he gets in or
+// not: he calls leaveBackend when he is done.
+func (e *Endpoint) expected() {
+	e.calls.mu.Lock()
+	defer e.calls.mu.Unlock()
+	e.calls.running++
 }
 
 func (e *Endpoint) leaveBackend() {

@@ -59,7 +59,9 @@ func (e *Endpoint) offer(j *job, at time.Duration, s operation.Status) error {
 
 // operate runs one operation from Prepare to the moment when the poller takes
 // over. It is a goroutine of its own: Post may block for as long as a copy takes.
+// The caller has said that it is expected.
 func (e *Endpoint) operate(j *job) {
+	defer e.leaveBackend()
 	defer e.finish(j.session, j.claim.Piece)
 	b, err := e.enterBackend(j.life)
 	if err != nil {

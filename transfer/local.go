@@ -33,6 +33,7 @@ func (e *Endpoint) gathered(j *job) {
 		e.note(j.session, fmt.Sprintf("piece %v is not posted: %v", j.claim.Piece, err))
 		return
 	}
+	e.expected()
 	e.operate(j)
 }
 

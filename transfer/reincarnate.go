@@ -22,9 +22,9 @@ type Reincarnation struct {
 	Agent    string        // the name of the new agent, as peers hear it
 	Proven   fence.Verdict // what the end of the old agent proved
 	Fenced   int           // claims that this freed
-	// Retained is what is owned still, and waits for proof of its own: memory that
-	// peers reach by themselves, where the end of our agent does not stop them, and
-	// local copies. Endpoint.Fence applies what else proves it.
+	// Retained is what was owned still when it was done, and waits for proof of its
+	// own: memory that peers reach by themselves, where the end of our agent does not
+	// stop them, and local copies. Endpoint.Fence applies what else proves it.
 	Retained []ownership.Retained
 	// Peers are those whose streams ended. They have to be attached again, and
 	// learn of the new life by that.

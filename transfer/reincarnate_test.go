@@ -234,6 +234,7 @@ func TestGatherOutlivesTheAgent(t *testing.T) {
 		wantErr(t, ss.Close(), ownership.ErrRefused)
 		g.fabric.Advance(2)
 		must(t, ss.Drain(t.Context()))
+		synctest.Wait() // the copy is let go just after its end was told
 		if n := g.fabric.Stats().Bytes; n != size || !gather.Released() {
 			t.Errorf("%d bytes moved, copy released: %v", n, gather.Released())
 		}
