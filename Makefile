@@ -46,7 +46,7 @@ spin: ## install Spin where that is possible; without it, the comparisons with S
 test: nixl spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
-verify: fmt-check mod-check lint gen-check nocgo race explore mutate-spec faults ## all checks and tests, with what is installed
+verify: fmt-check mod-check lint gen-check nocgo race gpu explore mutate-spec faults ## all checks and tests, with what is installed
 
 .PHONY: fmt-check
 fmt-check: ## fail on files that gofmt would change
