@@ -81,6 +81,11 @@ type Config struct {
 	// Owners, Sessions, Tombstones, Requests and Outbox bound the registry's
 	// tables; the defaults are ownership's.
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	// PeerRequests bounds the requests of one peer that wait for an answer, so that
+	// none takes the room of the others; a quarter of Requests by default. One
+	// beyond it is dropped and counted in RequestsTurnedAway, as where the whole
+	// table is full: the peer's session ends at its timeout, or asks again.
+	PeerRequests int
 
 	_ struct{}
 }
@@ -110,6 +115,9 @@ func (c *Config) validate() error {
 	}
 	if c.Requests == 0 {
 		c.Requests = ownership.DefaultRequests
+	}
+	if c.PeerRequests == 0 {
+		c.PeerRequests = max(1, c.Requests/4)
 	}
 	if c.Incarnation.IsZero() {
 		c.Incarnation = ownership.NewIncarnation()

@@ -74,7 +74,7 @@ func New(config Config) (*Endpoint, error) {
 	e := &Endpoint{
 		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe, logged), fatal: make(chan struct{}), deciding: make(chan struct{}, 1), living: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
-		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}},
+		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}, byPeer: map[ownership.Accessor]int{}},
 		onRequest: config.OnRequest,
 	}
 	e.life.Store(&life{incarnation: config.Incarnation, agent: config.Agent, backend: config.Backend})

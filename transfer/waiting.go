@@ -19,6 +19,7 @@ import (
 // endpoint's mu guards it.
 type waiting struct {
 	byName map[ownership.SessionName][]*Request
+	byPeer map[ownership.Accessor]int // how many of each, where there are any
 	n      int
 }
 
@@ -26,6 +27,7 @@ func (w *waiting) has(r *Request) bool { return slices.Contains(w.byName[r.piece
 
 func (w *waiting) add(r *Request) {
 	w.byName[r.piece.Session] = append(w.byName[r.piece.Session], r)
+	w.byPeer[r.from.Accessor]++
 	w.n++
 }
 
@@ -43,6 +45,9 @@ func (w *waiting) remove(r *Request) bool {
 		return false
 	}
 	w.n--
+	if w.byPeer[r.from.Accessor]--; w.byPeer[r.from.Accessor] == 0 {
+		delete(w.byPeer, r.from.Accessor)
+	}
 	if len(list) == 1 {
 		delete(w.byName, name)
 	} else {
@@ -81,7 +86,7 @@ func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
 	if e.requests.knows(r) {
 		return false, true, false
 	}
-	if e.requests.n >= e.config.Requests {
+	if e.requests.n >= e.config.Requests || e.requests.byPeer[r.from.Accessor] >= e.config.PeerRequests {
 		return false, false, false
 	}
 	e.arrivals++

@@ -110,53 +110,6 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// Whatever bytes arrive, decoding gives a valid message or a typed error, and
-// what it gives survives the way back.
-func FuzzDecode(f *testing.F) {
-	for _, m := range samples() {
-		frame, err := encode(m)
-		if err != nil {
-			f.Fatal(err)
-		}
-		b, err := proto.Marshal(frame)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-		f.Add(b[:len(b)/2])
-	}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var frame pb.Frame
-		if proto.Unmarshal(b, &frame) != nil {
-			return // gRPC ends the stream
-		}
-		m, err := decode(&frame)
-		if err != nil {
-			if !errors.Is(err, wire.ErrInvalid) && !errors.Is(err, wire.ErrVersion) {
-				t.Fatalf("untyped error %v", err)
-			}
-			return
-		}
-		if m == nil {
-			return
-		}
-		if err := m.Validate(); err != nil {
-			t.Fatalf("decoded an invalid message: %v", err)
-		}
-		again, err := encode(m)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if proto.Size(again) > wire.MaxMessage {
-			t.Fatalf("a valid message takes %d bytes, limit %d", proto.Size(again), wire.MaxMessage)
-		}
-		got, err := decode(again)
-		if err != nil || got.String() != m.String() {
-			t.Fatalf("round trip of %v gave %v, %v", m, got, err)
-		}
-	})
-}
-
 // A message with every field at its limit fits into what a stream accepts.
 func TestLargestMessageFits(t *testing.T) {
 	r := samples()[1].(wire.RequestData)

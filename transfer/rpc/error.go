@@ -6,6 +6,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // What an *AddressError or a *PeerError can be matched with by errors.Is.
@@ -63,6 +64,9 @@ func (e *PeerError) Unwrap() []error { return nonNil(e.Kind, e.Err) }
 
 func text(addr string, kind error, reason string, err error) string {
 	s := fmt.Sprintf("rpc: %q: %v", addr, kind)
+	if err != nil && strings.HasPrefix(err.Error(), kind.Error()) {
+		return fmt.Sprintf("rpc: %q: %v", addr, err)
+	}
 	if reason != "" {
 		s += ": " + reason
 	}

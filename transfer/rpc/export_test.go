@@ -18,6 +18,9 @@ const Backlog = backlog
 
 func protoNumber(k wire.Kind) protoreflect.FieldNumber { return protoreflect.FieldNumber(k) }
 
+// Encode makes a frame of any message.
+var Encode = encode
+
 // SendUnchecked sends what Send would refuse, as a peer that lies does.
 func (s *Stream) SendUnchecked(m wire.Message) error {
 	f, err := encode(m)

@@ -25,7 +25,7 @@ const (
 // and when the stream is lost dials again, at growing intervals while nobody
 // answers. A lost stream is doubt about nothing: reports and requests go on
 // where they stopped. Each attempt that failed and each link that was made is
-// told to tell, one at a time; nil is fine.
+// told to tell, one at a time; nil is fine. The last error is only returned.
 //
 // It returns when ctx ends, with its cause, or with the error that no further
 // attempt would change: an address that cannot be read, a peer of another
@@ -38,7 +38,7 @@ func (c Config) Keep(ctx context.Context, ep *transfer.Endpoint, addr string, te
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if tell != nil {
+		if tell != nil && !lasting(err) {
 			tell(link, err)
 		}
 		if err == nil {

@@ -33,10 +33,10 @@ type Stream struct {
 	out    *outgoing
 
 	// Of the goroutine that receives.
-	ahead    []*pb.Frame // came with the frame before
-	followed *following  // the latest
+	ahead []*pb.Frame // came with the frame before
 
-	waiting atomic.Pointer[following] // under which Recv waits now; nil: it does not
+	followed atomic.Pointer[following] // the latest
+	waiting  atomic.Pointer[following] // under which Recv waits now; nil: it does not
 
 	// closeCall ends the call; it lets what was sent before go out first.
 	closeCall func()
@@ -102,6 +102,9 @@ func (s *Stream) Send(ctx context.Context, m wire.Message) error {
 // that is not the peer's ErrName, and that for what is too large ErrLimit.
 func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 	if err := s.check(ctx); err != nil {
+		if errors.Is(err, ErrClosed) {
+			s.drain()
+		}
 		return nil, err
 	}
 	s.follow(ctx)
@@ -135,6 +138,16 @@ func (s *Stream) Recv(ctx context.Context) (wire.Message, error) {
 	}
 }
 
+// drain reads what the peer said before it knew that the stream was closed: gRPC
+// shows the end of a call to who reads it, and Close waits for that.
+func (s *Stream) drain() {
+	for {
+		if _, err := s.frames.Recv(); err != nil {
+			return
+		}
+	}
+}
+
 // following is one context that Recv was called with.
 type following struct {
 	ctx  context.Context
@@ -144,19 +157,30 @@ type following struct {
 // follow lets the end of ctx end the stream while Recv waits under it. Whoever
 // receives gives the same context again and again.
 func (s *Stream) follow(ctx context.Context) {
-	if f := s.followed; f == nil || f.ctx != ctx {
-		if f != nil {
-			f.stop()
-		}
+	f := s.followed.Load()
+	if f == nil || f.ctx != ctx {
+		s.unfollow()
 		f = &following{ctx: ctx}
 		f.stop = context.AfterFunc(ctx, func() {
 			if s.waiting.Load() == f {
 				s.abort()
 			}
 		})
-		s.followed = f
+		s.followed.Store(f)
 	}
-	s.waiting.Store(s.followed)
+	s.waiting.Store(f)
+	select {
+	case <-s.closed: // just now: nobody else would let go of the context
+		s.unfollow()
+	default:
+	}
+}
+
+// unfollow lets go of the context, which may outlive the stream by far.
+func (s *Stream) unfollow() {
+	if f := s.followed.Swap(nil); f != nil {
+		f.stop()
+	}
 }
 
 // next returns the next frame with one message.
@@ -223,6 +247,7 @@ func (s *Stream) Close() error {
 	s.once.Do(func() {
 		close(s.closed)
 		s.closeCall()
+		s.unfollow()
 	})
 	return nil
 }
