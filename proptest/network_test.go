@@ -137,7 +137,7 @@ func (n *network) ask(t *rapid.T) {
 	}
 	if err != nil {
 		for _, a := range h.areas {
-			p.back(a, false)
+			p.back(a, false, "asked in vain: "+err.Error())
 		}
 		return
 	}
@@ -240,13 +240,9 @@ func (n *network) kill(t *rapid.T) {
 	p := n.nodes[i]
 	n.harmed = true
 	n.note("%s is killed", p.name)
-	inSocket, fenced := bytesNo.Draw(t, "in the socket"), flip.Draw(t, "fence")
-	if fenced && n.passive {
-		inSocket = 0 // nobody could say when the rest has landed
-	}
-	n.die(p, inSocket)
+	n.die(p, bytesNo.Draw(t, "in the socket"))
 	n.start(i)
-	if fenced {
+	if flip.Draw(t, "fence") {
 		n.fence(n.other(n.nodes[i]), p)
 	}
 	n.connect(newHostile(rapid.Uint64().Draw(t, "seed"), true))
@@ -265,10 +261,24 @@ func (n *network) fence(p, dead *node) {
 	if err := errors.Join(n.fabric.Continue(p.name), n.fabric.Slow(p.name, 0)); err != nil {
 		n.fail("%v", err)
 	}
-	n.fabric.Advance(3 * regionLen)
+	n.land(p)
 	n.note("%s fences %s, life %d", p.name, dead.name, dead.life)
 	if err := p.Fence(ownership.FenceSpec{Accessor: ownership.Accessor(dead.name), Incarnation: dead.Incarnation(), Scope: ownership.All}); err != nil {
 		n.fail("fence: %v", err)
+	}
+}
+
+// land lets everything that is still on its way reach a survivor, whose peer is
+// dead: bytes of a dead process land too.
+func (n *network) land(p *node) {
+	n.fabric.Advance(3 * regionLen)
+	for range 3 * regionLen {
+		if !n.passive {
+			return
+		}
+		if _, err := p.agent.Progress(); err != nil {
+			n.fail("progress of %s: %v", p.name, err)
+		}
 	}
 }
 
@@ -296,7 +306,7 @@ func (n *network) look() []string {
 		for _, a := range p.areas {
 			switch {
 			case a.owners == 0 && !a.same():
-				bad = append(bad, fmt.Sprintf("%s: %s was written after it was given back", p.name, a.region.ID()))
+				bad = append(bad, fmt.Sprintf("%s: %s was written after it was given back (the region intact: %v)", p.name, a.region.ID(), bytes.Equal(a.bytes, a.shadow)))
 			case a.owners > 0 && a.reads && !a.same():
 				bad = append(bad, fmt.Sprintf("%s: %s was written while it was a source", p.name, a.region.ID()))
 			case a.owners > 0 && !a.reads && bytes.IndexByte(a.bytes, poison) >= 0:
@@ -347,9 +357,9 @@ func (n *network) end() {
 
 // fenceLocals is proof for own copies: all of them have run to their end.
 func (n *network) fenceLocals() {
-	synctest.Wait()
-	n.fabric.Advance(3 * regionLen)
 	for _, p := range n.nodes {
+		synctest.Wait() // the fence of the other one may have let a copy start here
+		n.fabric.Advance(3 * regionLen)
 		if err := p.Fence(ownership.FenceSpec{Accessor: ownership.Local, Scope: ownership.Own}); err != nil {
 			n.fail("fence: %v", err)
 		}
@@ -393,8 +403,8 @@ func (n *network) stop(errs *[2]error) {
 // survive: when the other one is dead and fenced, everything is proven.
 func (n *network) survive(p *node) {
 	dead := n.other(p)
-	n.die(dead, 0)
-	n.fabric.Advance(3 * regionLen)
+	n.die(dead, loop.Rest)
+	n.land(p)
 	if err := p.Fence(ownership.FenceSpec{Accessor: ownership.Accessor(dead.name), Scope: ownership.All}); err != nil {
 		n.fail("fence: %v", err)
 	}

@@ -215,7 +215,7 @@ func (p *node) take(a *area, reads bool) bool {
 
 // back marks an area as ours again. Whoever had it alone gets permission to
 // reuse it, and does.
-func (p *node) back(a *area, owned bool) {
+func (p *node) back(a *area, owned bool, why string) {
 	n := p.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *node) back(a *area, owned bool) {
 	}
 	if err != nil {
 		if p.alive() && !errors.Is(err, ownership.ErrFatal) {
-			n.bad = append(n.bad, fmt.Sprintf("%s: %s was released and may not be reused: %v", p.name, a.region.ID(), err))
+			n.bad = append(n.bad, fmt.Sprintf("%s: %s is ours again (%s) and may not be reused: %v", p.name, a.region.ID(), why, err))
 		}
 		return
 	}
@@ -287,7 +287,7 @@ func (n *network) hold(h *held) {
 		n.released++
 		n.mu.Unlock()
 		for _, a := range h.areas {
-			h.node.back(a, true)
+			h.node.back(a, true, "session "+h.Name().String()+" is drained")
 		}
 	})
 }
@@ -356,7 +356,7 @@ func (p *node) move(r *transfer.Request, a *area) {
 		s, err = r.Fetch(transfer.FetchSpec{Region: a.region})
 	}
 	if err != nil {
-		p.back(a, false)
+		p.back(a, false, fmt.Sprintf("answer to %v:%s: %v", r.Session(), r.Piece(), err))
 		_ = r.Refuse(err.Error())
 		return
 	}
@@ -381,7 +381,7 @@ func (p *node) gather(r *transfer.Request, a *area, fault int64) {
 	n.mu.Unlock()
 	s, err := r.Send(transfer.SendSpec{Region: a.region, Gather: p.local(a.aside, a.bytes, fault)})
 	if err != nil {
-		p.back(a, false)
+		p.back(a, false, fmt.Sprintf("answer to %v:%s: %v", r.Session(), r.Piece(), err))
 		_ = r.Refuse(err.Error())
 		return
 	}

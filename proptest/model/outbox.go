@@ -37,7 +37,6 @@ type peer struct {
 	requested bool // its REQUEST_DATA has arrived
 	told      bool // CANCEL_SESSION was queued for it, or it said so itself
 	owed      bool // a SESSION_QUIESCED
-	quiesced  bool // it was queued once
 	wants     bool // the answer to a request begins with a CANCEL_SESSION
 }
 
