@@ -47,6 +47,7 @@ type Event struct {
 	mu     sync.Mutex
 	held   []*Memory // guarded by mu; what the work before the record was given
 	err    error     // guarded by mu; why this event alone is in doubt
+	users  int       // guarded by mu; calls that need the handle and run now
 	closed bool      // guarded by mu
 }
 
@@ -129,20 +130,38 @@ func (e *Event) record(s *Stream) error {
 // for EventPending and EventDone, and says why otherwise. Done is remembered:
 // later doubt about the context does not take it back.
 func (e *Event) Query() (EventState, error) {
-	word := e.word.Load()
-	if EventState(word&0xff) != EventPending || e.context.doubt.Load() != nil {
-		return e.known(word)
-	}
-	events, results := [1]cudac.Event{e.handle}, [1]cudac.Result{}
-	e.context.query(events[:], results[:])
-	return e.known(e.take(word, results[0]))
+	word, result := e.ask()
+	return e.known(e.take(word, result))
 }
 
-// query asks the driver; no event is destroyed meanwhile.
-func (c *Context) query(events []cudac.Event, results []cudac.Result) {
+// ask asks the driver about the record that stands now. Nobody destroys the
+// event meanwhile: only one that is not pending can be, and under the lock.
+func (e *Event) ask() (word uint64, result cudac.Result) {
+	c := e.context
 	c.asking.RLock()
 	defer c.asking.RUnlock()
-	c.api.EventQuery(c.handle, events, results)
+	word = e.word.Load()
+	if EventState(word&0xff) != EventPending || c.doubt.Load() != nil {
+		return word, cudac.NotReady
+	}
+	events, results := [1]cudac.Event{e.handle}, [1]cudac.Result{}
+	c.api.EventQuery(c.handle, events[:], results[:])
+	return word, results[0]
+}
+
+// pin keeps the event from being destroyed during a call about it.
+func (e *Event) pin() (unpin func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fmt.Errorf("%w: event", ErrClosed)
+	}
+	e.users++
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.users--
+	}, nil
 }
 
 // take makes the driver's answer about the record in word what is known of the
@@ -186,6 +205,11 @@ func (e *Event) known(word uint64) (EventState, error) {
 // Synchronize blocks until the work before the record has ended. On an error
 // nothing is proven.
 func (e *Event) Synchronize() error {
+	unpin, err := e.pin()
+	if err != nil {
+		return err
+	}
+	defer unpin()
 	word := e.word.Load()
 	if state, err := e.known(word); state != EventPending {
 		return err
@@ -194,7 +218,7 @@ func (e *Event) Synchronize() error {
 	if err := e.context.check("cuEventSynchronize", rc); err != nil {
 		return err
 	}
-	_, err := e.known(e.take(word, rc))
+	_, err = e.known(e.take(word, rc))
 	return err
 }
 
@@ -202,6 +226,11 @@ func (e *Event) Synchronize() error {
 // [Context.NewTimingEvent] and are done.
 func Elapsed(from, to *Event) (time.Duration, error) {
 	for _, e := range []*Event{from, to} {
+		unpin, err := e.pin()
+		if err != nil {
+			return 0, err
+		}
+		defer unpin()
 		if state, err := e.Query(); state != EventDone || !e.timing || e.context != from.context {
 			return 0, fmt.Errorf("%w: elapsed between events: one is %v, timing %v: %w", ErrArgument, state, e.timing, err)
 		}
@@ -224,7 +253,7 @@ func (e *Event) Close() error {
 		return nil
 	case state == EventInDoubt:
 		return err
-	case state == EventPending:
+	case state == EventPending, EventState(e.word.Load()&0xff) == EventPending, e.users > 0:
 		return fmt.Errorf("%w: event", ErrInFlight)
 	}
 	c := e.context

@@ -6,6 +6,7 @@ package cuda_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -222,6 +223,39 @@ func TestPoll(t *testing.T) {
 	}
 	if err := r.ctx.Poll(events, states[:1]); !errors.Is(err, cuda.ErrArgument) {
 		t.Errorf("short: %v", err)
+	}
+}
+
+// An event that somebody synchronises with, or asks about, is not destroyed
+// under him: a driver may do anything with a handle that is gone.
+func TestCloseBesideQueries(t *testing.T) {
+	r := newRig(t)
+	r.SetMode(cudatest.ByThread)
+	s := got(r.ctx.NewStream())(t)
+	for range 100 {
+		e := got(r.ctx.NewEvent())(t)
+		ok(t, e.Record(s))
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				states := []cuda.EventState{0}
+				for range 20 {
+					if err := r.ctx.Poll([]*cuda.Event{e}, states); err != nil || states[0] == cuda.EventInDoubt {
+						t.Errorf("poll: %v, %v", states[0], err)
+					}
+				}
+				if err := e.Synchronize(); err != nil && !errors.Is(err, cuda.ErrClosed) {
+					t.Errorf("synchronize: %v", err)
+				}
+			})
+		}
+		for e.Close() != nil {
+			runtime.Gosched()
+		}
+		wg.Wait()
+	}
+	if err := r.ctx.Err(); err != nil {
+		t.Errorf("a handle was used after its end: %v", err)
 	}
 }
 

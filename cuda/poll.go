@@ -5,6 +5,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/kvxfer/kvxfer/internal/cudac"
@@ -35,6 +36,28 @@ func (c *Context) Poll(events []*Event, states []EventState) error {
 		if e == nil || e.context != c {
 			return fmt.Errorf("%w: event %d of the poll", ErrWrongContext, i)
 		}
+	}
+	asked := c.ask(room, events, states)
+	for k, i := range room.index {
+		word := room.words[k]
+		if asked && room.results[k] == cudac.NotReady {
+			continue
+		}
+		if asked {
+			word = events[i].take(word, room.results[k])
+		}
+		states[i], _ = events[i].known(word)
+	}
+	return nil
+}
+
+// ask writes what is known without the driver, and asks it about the rest, false
+// where its answers count no more. No event is destroyed meanwhile: only one
+// that is not pending can be, and under the lock.
+func (c *Context) ask(room *pollRoom, events []*Event, states []EventState) bool {
+	c.asking.RLock()
+	defer c.asking.RUnlock()
+	for i, e := range events {
 		word := e.word.Load()
 		if states[i] = EventState(word & 0xff); states[i] == EventPending {
 			room.events = append(room.events, e.handle)
@@ -42,30 +65,10 @@ func (c *Context) Poll(events []*Event, states []EventState) error {
 			room.index = append(room.index, i)
 		}
 	}
-	c.ask(room, events, states)
-	return nil
-}
-
-func (c *Context) ask(room *pollRoom, events []*Event, states []EventState) {
-	n := len(room.events)
-	if n == 0 {
-		return
+	if c.doubt.Load() != nil {
+		return false
 	}
-	if cap(room.results) < n {
-		room.results = make([]cudac.Result, n)
-	}
-	results := room.results[:n]
-	if c.doubt.Load() == nil {
-		c.query(room.events, results)
-	}
-	for k, i := range room.index {
-		e, word := events[i], room.words[k]
-		if c.doubt.Load() == nil && results[k] == cudac.NotReady {
-			continue
-		}
-		if c.doubt.Load() == nil {
-			word = e.take(word, results[k])
-		}
-		states[i], _ = e.known(word)
-	}
+	room.results = slices.Grow(room.results[:0], len(room.events))[:len(room.events)]
+	c.api.EventQuery(c.handle, room.events, room.results)
+	return true
 }

@@ -146,6 +146,11 @@ func (s *Stream) Wait(e *Event) error {
 	if e.context.device.driver != s.context.device.driver {
 		return fmt.Errorf("%w: event of %s, stream of %s", ErrWrongContext, e.context.device, s.context.device)
 	}
+	unpin, err := e.pin()
+	if err != nil {
+		return err
+	}
+	defer unpin()
 	switch state, err := e.Query(); state {
 	case EventDone:
 		return nil
