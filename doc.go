@@ -29,14 +29,19 @@
 //	cuda/gather        gather and scatter, on a GPU or the CPU, as local claims
 //	cuda/health        what NVML sees of a GPU, and what follows from it
 //	cuda/cudatest      a CUDA driver without a device, for tests
-//	transfer/rpc       the control stream over gRPC
+//	transfer/rpc       the control stream over gRPC, with mutual TLS
+//	transfer/rpc/authority  certificates for tests and trials
 //	transfer/admin     ask an endpoint why, over HTTP on a Unix socket
+//	cluster            the ranks of a request retire it together
+//	cluster/memstore   what ranks share, in memory and with faults
+//	cluster/etcd       what ranks share, in etcd, embedded or not
 //
 // Tools:
 //
 //	cmd/kvxfer         run, hazard and their like
 //	cmd/fsmgen         typed, checked state machines from a spec; stands alone
 //	fsm/...            what fsmgen is made of
+//	cluster/storetest  what any store of ranks must do
 //	backend/backendtest  the conformance kit that any backend must pass
 //
 // README.md starts with two commands; CONTRIBUTING.md says what to run after
