@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -58,6 +59,9 @@ func (r *Rank) register(ctx context.Context, c candidate, again bool) (Revision,
 	r.step(AfterRegister)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.view.lives[c.name] == nil && r.view.applied >= at { // it would have been read
+		return 0, fmt.Errorf("cluster: registered at revision %d after %d: %w", at, r.view.applied, ErrRewound)
+	}
 	r.name, r.lease, r.until = c.name, c.lease, c.until
 	return at, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/cluster"
+	"github.com/kvxfer/kvxfer/cluster/memstore"
 	"github.com/kvxfer/kvxfer/fsm"
 )
 
@@ -334,4 +335,25 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v: %v, want ErrConfig", c, err)
 		}
 	}
+}
+
+// A store that lost its data knows of nothing: nothing retires, and that is to be seen.
+func TestStoreThatLostItsData(t *testing.T) {
+	inGroup(t, 2, func(g *group) {
+		q := g.open(1)
+		g.say(q[0], drained)
+		g.settle()
+		other := memstore.New(0)
+		for _, c := range g.clients {
+			c.MoveTo(other)
+		}
+		g.say(q[1], drained)
+		time.Sleep(10 * lease)
+		g.want(1, ends, ends)
+		for i, r := range g.ranks {
+			if s := r.Status(); s.Standing != cluster.CutOff || !errors.Is(s.Err, cluster.ErrRewound) {
+				t.Errorf("rank %d stands %v, want CUT_OFF as the data is lost", i, s)
+			}
+		}
+	})
 }

@@ -54,7 +54,7 @@ func (r *Rank) Status() Status {
 func (r *Rank) setStatus(s Standing, err error) {
 	r.mu.Lock()
 	changed := r.status.Standing != s && r.status.Standing != Closed
-	if changed {
+	if r.status.Standing != Closed {
 		r.status = Status{s, err}
 	}
 	now := r.status

@@ -94,6 +94,9 @@ var (
 	ErrLeaseEnded = errors.New("lease has ended")
 	// ErrFull: the store takes no writes until somebody makes room.
 	ErrFull = errors.New("store is full")
+	// ErrRewound: the store's revisions have gone back: its data was lost. Nothing
+	// retires any more, for nobody knows what was said.
+	ErrRewound = errors.New("store has lost its data")
 	// ErrStopped: the other side of the store is gone for good.
 	ErrStopped = errors.New("store is stopped")
 )

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 )
@@ -65,6 +66,9 @@ func (r *Rank) reload(ctx context.Context) (Revision, error) {
 	r.mu.Lock()
 	before := r.view.applied
 	r.mu.Unlock()
+	if at < before {
+		return 0, fmt.Errorf("cluster: revision %d after %d: %w", at, before, ErrRewound)
+	}
 	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Compare(a.Revision, b.Revision) })
 	alive := make(map[string]bool)
 	var events []Event

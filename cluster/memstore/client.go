@@ -21,9 +21,8 @@ var ErrPartitioned = errors.New("memstore: store is out of reach")
 // Client is one rank's way to a Store. It implements cluster.Store. All methods
 // may be called from any goroutine.
 type Client struct {
-	store *Store
-
 	mu      sync.Mutex
+	store   *Store        // guarded by mu
 	there   time.Duration // guarded by mu; how long a call takes to the store
 	back    time.Duration // guarded by mu; and its answer, or a change, back
 	cut     chan struct{} // guarded by mu; closed while nothing gets through
@@ -92,6 +91,21 @@ func (c *Client) LoseAnswers(n int) {
 	c.forget = n
 }
 
+// MoveTo makes another store answer from now on, as if the data of the one
+// before were lost.
+func (c *Client) MoveTo(s *Store) {
+	c.mu.Lock()
+	c.store = s
+	c.mu.Unlock()
+	c.LoseWatches()
+}
+
+func (c *Client) behind() *Store {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.store
+}
+
 // pass takes a message to the store or, with back, from it.
 func (c *Client) pass(ctx context.Context, back bool) error {
 	for {
@@ -142,7 +156,7 @@ func (c *Client) Load(ctx context.Context, prefix string) ([]cluster.Entry, clus
 		at   cluster.Revision
 	}
 	b, err := call(c, ctx, func() (both, error) {
-		list, at := c.store.load(prefix)
+		list, at := c.behind().load(prefix)
 		return both{list, at}, nil
 	})
 	return b.list, b.at, err
@@ -150,7 +164,7 @@ func (c *Client) Load(ctx context.Context, prefix string) ([]cluster.Entry, clus
 
 // Commit implements cluster.Store.
 func (c *Client) Commit(ctx context.Context, txn cluster.Txn) (cluster.Revision, error) {
-	at, err := call(c, ctx, func() (cluster.Revision, error) { return c.store.commit(txn) })
+	at, err := call(c, ctx, func() (cluster.Revision, error) { return c.behind().commit(txn) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err == nil && c.forget > 0 {
@@ -162,18 +176,18 @@ func (c *Client) Commit(ctx context.Context, txn cluster.Txn) (cluster.Revision,
 
 // Grant implements cluster.Store.
 func (c *Client) Grant(ctx context.Context, ttl time.Duration) (cluster.LeaseID, error) {
-	return call(c, ctx, func() (cluster.LeaseID, error) { return c.store.grant(ttl), nil })
+	return call(c, ctx, func() (cluster.LeaseID, error) { return c.behind().grant(ttl), nil })
 }
 
 // KeepAlive implements cluster.Store.
 func (c *Client) KeepAlive(ctx context.Context, id cluster.LeaseID) error {
-	_, err := call(c, ctx, func() (struct{}, error) { return struct{}{}, c.store.keepAlive(id) })
+	_, err := call(c, ctx, func() (struct{}, error) { return struct{}{}, c.behind().keepAlive(id) })
 	return err
 }
 
 // Revoke implements cluster.Store.
 func (c *Client) Revoke(ctx context.Context, id cluster.LeaseID) error {
-	_, err := call(c, ctx, func() (struct{}, error) { return struct{}{}, c.store.revoke(id) })
+	_, err := call(c, ctx, func() (struct{}, error) { return struct{}{}, c.behind().revoke(id) })
 	return err
 }
 
@@ -182,7 +196,7 @@ func (c *Client) Watch(ctx context.Context, prefix string, after cluster.Revisio
 	if err := c.pass(ctx, false); err != nil {
 		return nil, err
 	}
-	w := &watch{client: c, prefix: prefix, after: after, lost: make(chan struct{})}
+	w := &watch{client: c, store: c.behind(), prefix: prefix, after: after, lost: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.watches[w] = true
@@ -191,6 +205,7 @@ func (c *Client) Watch(ctx context.Context, prefix string, after cluster.Revisio
 
 type watch struct {
 	client *Client
+	store  *Store
 	prefix string
 	after  cluster.Revision
 	once   sync.Once
@@ -200,7 +215,7 @@ type watch struct {
 // Next implements cluster.Watch.
 func (w *watch) Next(ctx context.Context) ([]cluster.Event, error) {
 	for {
-		events, upTo, changed, err := w.client.store.since(w.prefix, w.after)
+		events, upTo, changed, err := w.store.since(w.prefix, w.after)
 		if err != nil {
 			return nil, err
 		}

@@ -19,11 +19,10 @@ import (
 )
 
 type ranksFlags struct {
-	etcd     etcdFlags
-	options  ranks.Options
-	patience time.Duration
-	keep     string
-	json     bool
+	etcd    etcdFlags
+	options ranks.Options
+	keep    string
+	json    bool
 }
 
 func (a *app) ranksCommand() *cobra.Command {
