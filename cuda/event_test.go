@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/kvxfer/kvxfer/cuda"
 	"github.com/kvxfer/kvxfer/cuda/cudatest"
@@ -226,36 +227,45 @@ func TestPoll(t *testing.T) {
 	}
 }
 
-// An event that somebody synchronises with, or asks about, is not destroyed
-// under him: a driver may do anything with a handle that is gone.
-func TestCloseBesideQueries(t *testing.T) {
-	r := newRig(t)
-	r.SetMode(cudatest.ByThread)
-	s := got(r.ctx.NewStream())(t)
-	for range 100 {
-		e := got(r.ctx.NewEvent())(t)
-		ok(t, e.Record(s))
-		var wg sync.WaitGroup
-		for range 2 {
-			wg.Go(func() {
-				states := []cuda.EventState{0}
-				for range 20 {
-					if err := r.ctx.Poll([]*cuda.Event{e}, states); err != nil || states[0] == cuda.EventInDoubt {
-						t.Errorf("poll: %v, %v", states[0], err)
-					}
-				}
-				if err := e.Synchronize(); err != nil && !errors.Is(err, cuda.ErrClosed) {
-					t.Errorf("synchronize: %v", err)
-				}
-			})
-		}
-		for e.Close() != nil {
+// While a call about an event is in the driver, somebody else sees it done and
+// closes it: the handle must outlive the call, for a driver may do anything
+// with one that is gone.
+func TestCloseBesideACall(t *testing.T) {
+	for call, use := range map[string]func(*rig, *cuda.Event) error{
+		"cuEventSynchronize": func(_ *rig, e *cuda.Event) error { return e.Synchronize() },
+		"cuEventQuery":       func(_ *rig, e *cuda.Event) error { return second(e.Query()) },
+		"cuEventQuery ":      func(r *rig, e *cuda.Event) error { return r.ctx.Poll([]*cuda.Event{e}, make([]cuda.EventState, 1)) },
+	} {
+		r := newRig(t)
+		_, e, _ := r.recorded(t)
+		r.Pause(strings.TrimSpace(call))
+		r.Calls()
+		used, closed := make(chan error), make(chan error)
+		go func() { used <- use(r, e) }()
+		for !slices.Contains(r.Calls(), strings.TrimSpace(call)) {
 			runtime.Gosched()
 		}
-		wg.Wait()
-	}
-	if err := r.ctx.Err(); err != nil {
-		t.Errorf("a handle was used after its end: %v", err)
+		r.Step(2)
+		if state, err := e.Query(); state != cuda.EventDone {
+			t.Fatalf("%s: %v, %v", call, state, err)
+		}
+		go func() { closed <- e.Close() }()
+		var err error
+		select {
+		case err = <-closed: // refused, where it does not wait
+		case <-time.After(20 * time.Millisecond):
+			r.Resume()
+			ok(t, <-closed)
+		}
+		if err != nil && !errors.Is(err, cuda.ErrInFlight) {
+			t.Errorf("%s: close: %v", call, err)
+		}
+		r.Resume()
+		ok(t, <-used)
+		if err := r.ctx.Err(); err != nil {
+			t.Errorf("%s: a handle was used after its end: %v", call, err)
+		}
+		ok(t, e.Close())
 	}
 }
 

@@ -154,6 +154,13 @@ func (f *Fake) Fail(call string, code, skip, count int) {
 	C.call_fail(f.fail, c, C.long(code), C.long(skip), C.long(count))
 }
 
+// Pause makes the next call of the C function wait inside of the driver until
+// Resume; what it asks about may change meanwhile.
+func (f *Fake) Pause(call string) { f.Fail(call, -1, 0, 1) }
+
+// Resume lets all paused calls go on.
+func (f *Fake) Resume() { f.control("resume", 0) }
+
 func (f *Fake) control(what string, value int) int {
 	c := C.CString(what)
 	defer C.free(unsafe.Pointer(c))

@@ -37,6 +37,12 @@ func (*Fake) Path() string { return "" }
 // Fail does nothing in this build.
 func (*Fake) Fail(string, int, int, int) {}
 
+// Pause does nothing in this build.
+func (*Fake) Pause(string) {}
+
+// Resume does nothing in this build.
+func (*Fake) Resume() {}
+
 // Devices does nothing in this build.
 func (*Fake) Devices(int) {}
 

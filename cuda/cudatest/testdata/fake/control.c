@@ -13,6 +13,8 @@ static struct rule {
 	int code, skip, count;
 } rules[MAX_RULES];
 
+enum { PAUSE = -1 }; // the code of a rule that makes a call wait
+static int resumed;  // how often the test has let such calls go on
 static int armed; // rules with a count
 static char calls[LOG_LEN];
 static size_t logged;
@@ -34,7 +36,11 @@ int note(const char *call) {
 		}
 		if (--r->count == 0)
 			armed--;
-		return r->code;
+		if (r->code != PAUSE)
+			return r->code;
+		for (int now = resumed; now == resumed;)
+			pthread_cond_wait(&changed, &lock);
+		return OK;
 	}
 	return OK;
 }
@@ -62,6 +68,8 @@ API long fake_set(const char *what, long value) {
 		fake.capacity = (size_t)value;
 	else if (strcmp(what, "same address") == 0)
 		fake.same_address = (int)value;
+	else if (strcmp(what, "resume") == 0)
+		resumed++;
 	else if (strcmp(what, "sticky 0") == 0)
 		contexts[0].sticky = (int)value;
 	else if (strcmp(what, "sticky 1") == 0)
