@@ -3,11 +3,7 @@
 
 package cluster
 
-import (
-	"fmt"
-
-	"github.com/kvxfer/kvxfer/ownership"
-)
+import "github.com/kvxfer/kvxfer/ownership"
 
 // life is one incarnation of a rank, as far as the changes were applied.
 type life struct {
@@ -31,12 +27,9 @@ type cohort struct {
 }
 
 // appear makes the incarnation known and takes it as the rank's current one.
-func (v *view) appear(rank int, name ownership.Incarnation, at Revision) error {
-	if rank < 0 || rank >= v.ranks {
-		return fmt.Errorf("cluster: rank %d of %d registered: %w", rank, v.ranks, ErrRecord)
-	}
+func (v *view) appear(rank int, name ownership.Incarnation, at Revision) {
 	if v.lives[name] != nil {
-		return nil
+		return
 	}
 	l := &life{rank: rank, name: name, own: v.ownNames[name], registered: at}
 	if before := v.current(rank); before != nil {
@@ -45,7 +38,6 @@ func (v *view) appear(rank int, name ownership.Incarnation, at Revision) error {
 	}
 	v.lives[name] = l
 	v.byRank[rank] = append(v.byRank[rank], l)
-	return nil
 }
 
 func (v *view) current(rank int) *life {

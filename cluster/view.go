@@ -5,6 +5,7 @@ package cluster
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
@@ -74,10 +75,13 @@ func (v *view) apply(e Event) error {
 	if err != nil {
 		return err
 	}
+	if n.rank < 0 || n.rank >= v.ranks {
+		return fmt.Errorf("cluster: key %q: rank %d of %d: %w", e.Key, n.rank, v.ranks, ErrRecord)
+	}
 	switch n.kind {
 	case 'm':
 		if !e.Deleted {
-			err = v.appear(n.rank, n.life, e.Revision)
+			v.appear(n.rank, n.life, e.Revision)
 		}
 	case 'a':
 		err = v.aliveChanged(n.rank, e)
@@ -99,7 +103,8 @@ func (v *view) aliveChanged(rank int, e Event) error {
 		if err != nil {
 			return err
 		}
-		return v.appear(rank, name, e.Revision)
+		v.appear(rank, name, e.Revision)
+		return nil
 	}
 	if l := v.current(rank); l != nil {
 		v.lose(l, e.Revision)
