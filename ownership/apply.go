@@ -6,6 +6,9 @@ package ownership
 // apply runs one call that carries evidence, under the evidence's own time.
 func (c *core) apply(e *evidence) (Effects, error) {
 	c.begin(e.at)
+	if c.cfg.Trace != nil {
+		c.traceEvidence(e)
+	}
 	var err error
 	switch e.kind {
 	case evidenceOperation:

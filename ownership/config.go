@@ -42,6 +42,11 @@ type Config struct {
 	// were not admitted yet, the kept requests for data, and the waiting messages.
 	// A full table refuses what is new and drops nothing that is owned.
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	// Trace is called with every call in the order in which they were served, and with
+	// what came of it, also where that is nothing. It is called under the registry's
+	// lock: it must return at once and must not call the registry. nil: no trace,
+	// and no cost.
+	Trace func(Step)
 
 	_ struct{}
 }

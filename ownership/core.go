@@ -28,6 +28,8 @@ type core struct {
 	reason Cause         // of a piece that fails on its caller's word
 
 	log       effectLog
+	step      Step                 // that runs, where somebody traces
+	traced    int                  // effects of it that were reported before it
 	endpoints map[string]*endpoint // creators of requests, with their requests
 	asked     *endpoint            // the one that was asked for last
 	recent    *session             // likewise: calls about one session come in groups
@@ -82,6 +84,9 @@ func (c *core) begin(at time.Duration) {
 	c.latest = max(c.latest, at)
 	c.judge(at)
 	c.now = at
+	if c.cfg.Trace != nil {
+		c.traceDeadlines(at)
+	}
 }
 
 // end settles the consequences of the call and returns its effects.
@@ -95,7 +100,11 @@ func (c *core) end(err error) (Effects, error) {
 	if KindOf(err) == KindStale {
 		c.counters.Stale++
 	}
-	return c.log.take(), err
+	effects := c.log.take()
+	if c.cfg.Trace != nil {
+		c.traceEnd(effects, err)
+	}
+	return effects, err
 }
 
 // takeContainment returns what to hand to Config.Contain, once.

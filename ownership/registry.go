@@ -4,6 +4,8 @@
 package ownership
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 	"time"
 )
@@ -39,7 +41,13 @@ func New(cfg Config) (*Registry, error) {
 // or was used, unless it was cancelled before; ErrRefused while an earlier
 // attempt is ACTIVE; ErrCapacity.
 func (r *Registry) Admit(at time.Duration, spec SessionSpec) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.admit(spec) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallAdmit); t != nil {
+			t.Session, t.Side = spec.Name, spec.Side
+			t.Timeout, t.Grace = cmp.Or(spec.RequestTimeout, c.cfg.RequestTimeout), cmp.Or(spec.Grace, c.cfg.Grace)
+		}
+		return c.admit(spec)
+	})
 }
 
 // AddPiece adds a piece with its region to a session, and returns the names of
@@ -51,7 +59,13 @@ func (r *Registry) Admit(at time.Duration, spec SessionSpec) (Effects, error) {
 // ErrCapacity. After an error nothing is left behind.
 func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) ([]ClaimName, Effects, error) {
 	var names []ClaimName
-	effects, err := r.call(at, func(c *core) (err error) { names, err = c.addPiece(spec); return err })
+	effects, err := r.call(at, func(c *core) (err error) {
+		if t := c.tracing(CallAddPieces); t != nil {
+			t.Added, t.First = []PieceSpec{spec}, c.sequence+1
+		}
+		names, err = c.addPiece(spec)
+		return err
+	})
 	return names, effects, err
 }
 
@@ -61,13 +75,23 @@ func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) ([]ClaimName, Effe
 // ErrFatal; ErrClosed once the session is complete or has an outcome; ErrReject
 // unless every gate is OPEN and, on the send side, every local claim is DRAINED.
 func (r *Registry) Seal(at time.Duration, pieces ...PieceName) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.seal(pieces) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallSeal); t != nil {
+			t.Pieces = slices.Clone(pieces)
+		}
+		return c.seal(pieces)
+	})
 }
 
 // Finish says that the whole fan-out of the pieces returned. Errors:
 // ErrInvalidArgument, ErrStale; ErrReject unless every gate is PUBLISHING.
 func (r *Registry) Finish(at time.Duration, pieces ...PieceName) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.finish(pieces) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallFinish); t != nil {
+			t.Pieces = slices.Clone(pieces)
+		}
+		return c.finish(pieces)
+	})
 }
 
 // FailSend says that the fan-out ended early: published may have the address,
@@ -77,7 +101,12 @@ func (r *Registry) Finish(at time.Duration, pieces ...PieceName) (Effects, error
 // evidence, is IN_DOUBT, or whose operation was submitted (nothing moves, the
 // piece is invalid); ErrReject unless the gate is PUBLISHING.
 func (r *Registry) FailSend(at time.Duration, piece PieceName, published []Accessor) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.failSend(piece, published) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallFailSend); t != nil {
+			t.Pieces, t.Published = []PieceName{piece}, slices.Clone(published)
+		}
+		return c.failSend(piece, published)
+	})
 }
 
 // Operation passes on what is known of the own operation of a claim (send side).
@@ -133,7 +162,13 @@ func (r *Registry) Gone(at time.Duration, accessor Accessor, incarnation Incarna
 // then not answered, so that it asks again.
 func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effects, error) {
 	var result CancelResult
-	effects, err := r.call(at, func(c *core) (err error) { result, err = c.cancel(spec); return err })
+	effects, err := r.call(at, func(c *core) (err error) {
+		if t := c.tracing(CallCancel); t != nil {
+			t.Session, t.Origin, t.From, t.Side = spec.Session, spec.Origin, spec.From, spec.FromSide
+		}
+		result, err = c.cancel(spec)
+		return err
+	})
 	return result, effects, err
 }
 
@@ -143,33 +178,58 @@ func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effe
 // ErrInvalidArgument; ErrCapacity where the table of kept requests is full: the
 // request is dropped and the peer asks again.
 func (r *Registry) Requested(at time.Duration, session SessionName, from Member) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.requested(session, from) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallRequested); t != nil {
+			t.Session, t.From = session, from
+		}
+		return c.requested(session, from)
+	})
 }
 
 // Fail makes a session FAILED with the caller's reason as its cause. On a
 // session with an outcome it changes nothing. Errors: ErrInvalidArgument for an
 // empty reason, ErrStale.
 func (r *Registry) Fail(at time.Duration, session SessionName, reason Cause) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.failSession(session, reason) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallFail); t != nil {
+			t.Session, t.Reason = session, reason
+		}
+		return c.failSession(session, reason)
+	})
 }
 
 // FailPiece makes a piece, and so its session, FAILED. Otherwise like Fail.
 func (r *Registry) FailPiece(at time.Duration, piece PieceName, reason Cause) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.failPiece(piece, reason) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallFailPiece); t != nil {
+			t.Pieces, t.Reason = []PieceName{piece}, reason
+		}
+		return c.failPiece(piece, reason)
+	})
 }
 
 // Complete says that no more pieces come. On a session that is complete or has
 // an outcome it changes nothing. Errors: ErrInvalidArgument, ErrStale;
 // ErrReject while the session has no piece or a gate is OPEN.
 func (r *Registry) Complete(at time.Duration, session SessionName) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.complete(session) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallComplete); t != nil {
+			t.Session = session
+		}
+		return c.complete(session)
+	})
 }
 
 // Close releases a session and all of its pieces. Closing a closed session is
 // fine. Errors: ErrInvalidArgument, ErrStale, ErrFatal; ErrRefused, with a list
 // of what is in the way, while it is ACTIVE or an owner is not drained.
 func (r *Registry) Close(at time.Duration, session SessionName) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.close(session) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallClose); t != nil {
+			t.Session = session
+		}
+		return c.close(session)
+	})
 }
 
 // Stop shuts the registry down: nothing new is admitted, every ACTIVE session
@@ -178,25 +238,30 @@ func (r *Registry) Close(at time.Duration, session SessionName) (Effects, error)
 // with a list of what is retained and why, and Stop may be called again. After
 // a successful Stop it does nothing. Errors: ErrFatal, ErrRefused.
 func (r *Registry) Stop(at time.Duration) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.stop() })
+	return r.call(at, func(c *core) error { c.tracing(CallStop); return c.stop() })
 }
 
 // Reopen lifts a quarantine on an operator's word. When admission is OPEN it
 // does nothing. Errors: ErrFatal, ErrClosed.
 func (r *Registry) Reopen(at time.Duration) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.reopen() })
+	return r.call(at, func(c *core) error { c.tracing(CallReopen); return c.reopen() })
 }
 
 // Watermark says that every request that endpoint created with a number below
 // is over for good. It never goes back. Errors: ErrInvalidArgument, ErrFatal.
 func (r *Registry) Watermark(at time.Duration, endpoint string, below uint64) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.setWatermark(endpoint, below) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallWatermark); t != nil {
+			t.Endpoint, t.Number = endpoint, below
+		}
+		return c.setWatermark(endpoint, below)
+	})
 }
 
 // Tick judges the deadlines up to at, after all evidence that has arrived was
 // applied under its own time. NextDeadline says when it is due.
 func (r *Registry) Tick(at time.Duration) (Effects, error) {
-	return r.call(at, func(*core) error { return nil })
+	return r.call(at, func(c *core) error { c.tracing(CallTick); return nil })
 }
 
 // NextDeadline returns the earliest deadline that a Tick would judge, and

@@ -28,6 +28,10 @@ func (r *Registry) Delivered(to Accessor, number uint64) bool {
 		return false
 	}
 	r.core.left(n)
+	if t := r.core.tracing(CallDelivered); t != nil {
+		t.From, t.Number = n.out.To, number
+		r.core.traceEnd(nil, nil)
+	}
 	r.core.outbox.remove(n)
 	return true
 }

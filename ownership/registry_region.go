@@ -12,7 +12,15 @@ import "time"
 func (r *Registry) AddRegion(spec RegionSpec) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.core.addRegion(spec)
+	t := r.core.tracing(CallAddRegion)
+	if t != nil {
+		t.Region = spec.ID
+	}
+	err := r.core.addRegion(spec)
+	if t != nil {
+		r.core.traceEnd(nil, err)
+	}
+	return err
 }
 
 // Reuse asks to hand a region to somebody else, and so starts its next
@@ -20,7 +28,12 @@ func (r *Registry) AddRegion(spec RegionSpec) error {
 // decides, under FATAL too. Errors: ErrInvalidArgument for an unknown region;
 // ErrRefused, with a list of the claims in the way, while it is owned.
 func (r *Registry) Reuse(at time.Duration, region string) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.reuse(region) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallReuse); t != nil {
+			t.Region = region
+		}
+		return c.reuse(region)
+	})
 }
 
 // Deregister asks whether a region's registration may end, and so starts its
@@ -28,13 +41,23 @@ func (r *Registry) Reuse(at time.Duration, region string) (Effects, error) {
 // before the backend's own deregistration. Errors: ErrInvalidArgument, ErrFatal;
 // ErrReject where it is not registered; ErrRefused while it is owned.
 func (r *Registry) Deregister(at time.Duration, region string) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.deregister(region) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallDeregister); t != nil {
+			t.Region = region
+		}
+		return c.deregister(region)
+	})
 }
 
 // RemoveRegion forgets a region. Call it before the memory is unmapped or
 // freed. Errors: ErrInvalidArgument, ErrFatal; ErrRefused while it is owned.
 func (r *Registry) RemoveRegion(at time.Duration, region string) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.removeRegion(region) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallRemoveRegion); t != nil {
+			t.Region = region
+		}
+		return c.removeRegion(region)
+	})
 }
 
 // Region returns the state of a region, and whether it is known.

@@ -21,7 +21,12 @@ const CauseReincarnated Cause = "reincarnated"
 // nothing: what the end of the old life does prove is a Fence of its own. Errors:
 // ErrInvalidArgument for an incarnation that is zero or the present one, ErrFatal.
 func (r *Registry) Reincarnate(at time.Duration, life Incarnation) (Effects, error) {
-	return r.call(at, func(c *core) error { return c.reincarnate(life) })
+	return r.call(at, func(c *core) error {
+		if t := c.tracing(CallReincarnate); t != nil {
+			t.Life = life
+		}
+		return c.reincarnate(life)
+	})
 }
 
 func (c *core) reincarnate(life Incarnation) error {

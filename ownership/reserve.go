@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kvxfer/kvxfer/fsm"
@@ -15,7 +16,13 @@ import (
 // claims, as AddPiece does, and has the same errors.
 func (r *Registry) AddPieces(at time.Duration, specs ...PieceSpec) ([][]ClaimName, Effects, error) {
 	var names [][]ClaimName
-	effects, err := r.call(at, func(c *core) (err error) { names, err = c.addPieces(specs); return err })
+	effects, err := r.call(at, func(c *core) (err error) {
+		if t := c.tracing(CallAddPieces); t != nil {
+			t.Added, t.First = slices.Clone(specs), c.sequence+1
+		}
+		names, err = c.addPieces(specs)
+		return err
+	})
 	return names, effects, err
 }
 

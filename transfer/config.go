@@ -62,6 +62,10 @@ type Config struct {
 	// for debugging. A slow handler delays neither a transfer nor Observe; lines that
 	// it has no time for are counted, and said where they are missing. nil: none.
 	Log *slog.Logger
+	// Trace is called with every call of the ownership rules, in the order in which
+	// they were served; see ownership.Config. It must return at once: a trace.Writer
+	// does, and makes a file of it that kvxfer check-trace judges. nil: no trace.
+	Trace func(ownership.Step)
 	// Notify makes every operation carry a notification, which the backend gives to
 	// the target when it has ended, and looks for those of the peers. It is a second
 	// proof, of the target's own: where an operation is in doubt because its handle
@@ -144,6 +148,7 @@ func (c *Config) registry(fatal func()) (*ownership.Registry, error) {
 		Name: ownership.Accessor(c.Name), Incarnation: c.Incarnation,
 		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: contain, Quarantine: c.Quarantine,
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
+		Trace: c.Trace,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("transfer: endpoint %s: %w", c.Name, err)
