@@ -42,15 +42,8 @@ type enemy struct {
 	confirmed atomic.Uint64
 }
 
-// attach says Hello as any peer does, and reads where the victim wants it to
-// resume. A frame that was mangled into a Goodbye takes a new life.
+// attach says Hello as any peer does, and reads where the victim wants it to resume.
 func (e *enemy) attach() {
-	for !e.greeted() {
-		e.life[0]++
-	}
-}
-
-func (e *enemy) greeted() bool {
 	e.Helper()
 	s, err := rpc.Dial(e.Context(), e.addr)
 	if err != nil {
@@ -63,8 +56,7 @@ func (e *enemy) greeted() bool {
 	for {
 		m, err := s.Recv(e.Context())
 		if err != nil {
-			s.Close()
-			return false
+			e.Fatalf("handshake: %v", err)
 		}
 		if r, ok := m.(wire.Receipt); ok {
 			e.seq = r.Received + 1
@@ -85,8 +77,6 @@ func (e *enemy) greeted() bool {
 	}()
 	e.stream = s
 	e.streams++
-	e.confirmed.Store(0)
-	return true
 }
 
 // risky is one in how many frames ends the stream, or may.
@@ -130,7 +120,7 @@ func (e *enemy) mangled(f *pb.Frame) *pb.Frame {
 			}
 		}
 		var out pb.Frame
-		if proto.Unmarshal(c, &out) == nil {
+		if proto.Unmarshal(c, &out) == nil && out.GetGoodbye() == nil { // which would end the enemy
 			return &out
 		}
 	}

@@ -63,6 +63,8 @@ func codeOf(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exit.OK
+	case errors.As(err, &f) && (f.code == exit.Fatal || f.code == exit.Retained): // graver than how it came about
+		return f.code
 	case errors.Is(context.Cause(ctx), errInterrupted):
 		return exit.Interrupted
 	case errors.As(err, &f):

@@ -26,8 +26,6 @@ type site struct {
 	fabric *loop.Fabric
 	dir    string
 	root   *os.Root
-	mu     sync.Mutex
-	events []Event // guarded by mu
 }
 
 func newSite(t *testing.T, fabric *loop.Fabric, name string) *site {
@@ -46,23 +44,8 @@ func (s *site) config() Config {
 		Name: s.name, Chunk: 64 << 10, Parallel: 3, Patience: 100 * time.Millisecond,
 		RequestTimeout: time.Minute, Grace: time.Minute, OperationWait: time.Minute,
 		Open: func(name string) (Agent, error) { return s.fabric.Agent(name) },
-		Tell: func(e Event) {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.events = append(s.events, e)
-		},
+		Tell: func(Event) {},
 	}
-}
-
-func (s *site) count(event string) (n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, e := range s.events {
-		if e.Event == event {
-			n++
-		}
-	}
-	return n
 }
 
 func (s *site) path(name string) string { return filepath.Join(s.dir, name) }
