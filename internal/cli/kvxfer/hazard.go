@@ -15,12 +15,17 @@ import (
 	"github.com/kvxfer/kvxfer/internal/proc"
 )
 
+// readWarning is about what a READ can do to the process that is read.
+const readWarning = `Over TCP a READ has a second hazard: when the reading process dies, or destroys
+its agent, in the middle, UCX can abort the process whose memory is read. Prefer
+WRITE there.`
+
 type hazardFlags struct {
-	transport, library, svg string
-	runs                    int
-	seed                    uint64
-	timeout                 time.Duration
-	json                    bool
+	op, transport, library, svg string
+	runs                        int
+	seed                        uint64
+	timeout                     time.Duration
+	json                        bool
 }
 
 func (a *app) hazardCommand() *cobra.Command {
@@ -35,13 +40,20 @@ process that is stopped before the post:
                         the memory to another request, let the peer continue
   owned                 cancel, keep the memory until there is proof
 
-and counts the bytes of the other request that arrive at the peer.
+and counts the bytes of one request that end up in the memory of another:
+
+  --op write   the source is reused, and its new bytes arrive at the peer
+  --op read    the destination is reused, and the cancelled request's bytes
+               still land in it, over those of the next one
+
+` + readWarning + `
 
 The transport must be TCP for the hazard to show: over CMA the kernel copies
 inside the post, so nothing is in flight when the post returns. "--transport
 cma" runs it and shows that.`,
 		Example: `  kvxfer hazard
-  kvxfer hazard --runs 5 --svg hazard.svg`,
+  kvxfer hazard --runs 5 --svg hazard.svg
+  kvxfer hazard --op read --runs 20`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cmp.Or(notEmpty(cmd, "svg"), f.check()); err != nil {
@@ -51,6 +63,7 @@ cma" runs it and shows that.`,
 		},
 	}
 	fl := cmd.Flags()
+	fl.StringVar(&f.op, "op", string(hazard.Write), "`write or read`: what the cancelled operation does")
 	fl.StringVar(&f.transport, "transport", hazard.TCP, "`tcp or cma`")
 	fl.IntVar(&f.runs, "runs", 1, "how many `times` to run both halves; more than one prints a summary")
 	fl.StringVar(&f.svg, "svg", "", "also draw the first run into this `file`")
@@ -59,6 +72,7 @@ cma" runs it and shows that.`,
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each step, run and the summary")
 	addLibraryFlag(cmd, &f.library)
 	completeWords(cmd, "transport", hazard.TCP, hazard.CMA)
+	completeWords(cmd, "op", string(hazard.Write), string(hazard.Read))
 	return cmd
 }
 
@@ -67,6 +81,8 @@ func (f *hazardFlags) check() error {
 	switch {
 	case f.transport != hazard.TCP && f.transport != hazard.CMA:
 		return usagef("give tcp or cma", "--transport: unknown transport %q", f.transport)
+	case f.op != string(hazard.Write) && f.op != string(hazard.Read):
+		return usagef("give write or read", "--op: unknown operation %q", f.op)
 	case f.runs < 1:
 		return usagef("give 1 or more", "--runs: %d runs show nothing", f.runs)
 	case f.timeout <= 0:
@@ -86,11 +102,11 @@ func (a *app) hazard(ctx context.Context, f hazardFlags) error {
 	}
 	defer picture.abandon()
 	h := &hazard.Hazard{
-		Library: lib.Path(), Transport: f.transport, Seed: f.seed,
+		Library: lib.Path(), Transport: f.transport, Op: hazard.Op(f.op), Seed: f.seed,
 		Bytes: hazard.DefaultBytes, Pieces: hazard.DefaultPieces,
 		Start: func() (*proc.Child, error) { return a.startPeer(jobHazard) },
 	}
-	report := &hazard.Report{Library: lib.Path(), Version: lib.Version().String(), Transport: f.transport, Bytes: h.Bytes}
+	report := &hazard.Report{Library: lib.Path(), Version: lib.Version().String(), Transport: f.transport, Op: h.Op, Bytes: h.Bytes}
 	p := &hazardPrinter{app: a, flags: f, report: report}
 	p.began()
 	for run := range f.runs {

@@ -30,6 +30,7 @@ type hazardEvent struct {
 	Library string        `json:"library,omitempty"`
 	Version string        `json:"version,omitempty"`
 	Transp  string        `json:"transport,omitempty"`
+	Op      hazard.Op     `json:"op,omitempty"`
 	Bytes   int64         `json:"bytes,omitempty"`
 	Step    *hazard.Step  `json:"step,omitempty"`
 	Pair    *hazard.Pair  `json:"halves,omitempty"`
@@ -40,11 +41,11 @@ type hazardEvent struct {
 func (p *hazardPrinter) began() {
 	r := p.report
 	if p.flags.json {
-		_ = p.app.json(hazardEvent{Event: "hazard", Library: r.Library, Version: r.Version, Transp: r.Transport, Bytes: r.Bytes})
+		_ = p.app.json(hazardEvent{Event: "hazard", Library: r.Library, Version: r.Version, Transp: r.Transport, Op: r.Op, Bytes: r.Bytes})
 		return
 	}
-	fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s: one WRITE of %s bytes, cancelled while the peer is stopped\nlibrary     %s\n",
-		r.Version, r.Transport, hazard.Grouped(r.Bytes), r.Library)
+	fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s: one %v of %s bytes, cancelled while the peer is stopped\nlibrary     %s\n",
+		r.Version, r.Transport, r.Op, hazard.Grouped(r.Bytes), r.Library)
 }
 
 func (p *hazardPrinter) teller(run int) func(string, hazard.Step) {
@@ -64,8 +65,8 @@ func (p *hazardPrinter) ran(run int, pair hazard.Pair) {
 		p.table(pair)
 	}
 	if !p.flags.json && p.flags.runs > 1 {
-		fmt.Fprintf(p.app.stdout, "run %2d: foreign bytes at the peer: %14s today, %s owned\n",
-			run+1, hazard.Grouped(pair.Today.Arrived.Foreign), hazard.Grouped(pair.Owned.Arrived.Foreign))
+		fmt.Fprintf(p.app.stdout, "run %2d: %s: %14s today, %s owned\n",
+			run+1, p.report.Op.Words().Foreign, hazard.Grouped(pair.Today.Arrived.Foreign), hazard.Grouped(pair.Owned.Arrived.Foreign))
 	}
 }
 
@@ -105,8 +106,9 @@ func (p *hazardPrinter) table(pair hazard.Pair) {
 	}
 	todayOwn, todayForeign := bytes(pair.Today.Arrived)
 	ownedOwn, ownedForeign := bytes(pair.Owned.Arrived)
-	t.AppendRow(row("of this request", "", todayOwn, "", ownedOwn))
-	t.AppendRow(row("of another", "", todayForeign, "", ownedForeign))
+	words := p.report.Op.Words()
+	t.AppendRow(row(words.Own, "", todayOwn, "", ownedOwn))
+	t.AppendRow(row(words.Another, "", todayForeign, "", ownedForeign))
 	t.SetColumnConfigs(columns)
 	t.Render()
 }
@@ -128,7 +130,7 @@ func (p *hazardPrinter) ended() {
 	}
 	if today.Runs > 1 {
 		t := p.app.newTable()
-		t.AppendHeader(table.Row{"foreign bytes at the peer", "runs that showed it", "least", "median", "most"})
+		t.AppendHeader(table.Row{p.report.Op.Words().Foreign, "runs that showed it", "least", "median", "most"})
 		for _, h := range []struct {
 			name  string
 			tally hazard.Tally
@@ -141,6 +143,8 @@ func (p *hazardPrinter) ended() {
 		t.Render()
 	}
 	switch {
+	case p.report.Transport != hazard.CMA && p.report.Op == hazard.Read:
+		fmt.Fprintln(p.app.stdout, readWarning)
 	case p.report.Transport != hazard.CMA:
 	case p.report.InFlight():
 		fmt.Fprintln(p.app.stdout, "In some runs the post came back before the copy had ended, which CMA rarely does.")
@@ -149,8 +153,8 @@ func (p *hazardPrinter) ended() {
 	}
 }
 
-const whyNotCMA = `Over CMA the hazard does not show: the kernel copies straight into the peer's
-memory inside the post and asks nobody in the peer's process. When the post
+const whyNotCMA = `Over CMA the hazard does not show: the kernel copies straight between the two
+memories inside the post and asks nobody in the peer's process. When the post
 returns, the copy has ended (status 0): nothing is in flight that a cancel could
 let go of. It is "--transport tcp", the default, that shows the hazard.
 `
@@ -159,7 +163,7 @@ let go of. It is "--transport tcp", the default, that shows the hazard.
 // promise, whatever the other half did.
 func (a *app) judge(r *hazard.Report) error {
 	if n := r.TallyOf(hazard.Owned); n.Showed > 0 {
-		return &failure{exit.Finding, fmt.Errorf("owned half: foreign bytes reached the peer in %d of %d runs", n.Showed, n.Runs),
+		return &failure{exit.Finding, fmt.Errorf("owned half: bytes of one request reached the memory of another in %d of %d runs", n.Showed, n.Runs),
 			"this must never happen: report it with the output of --json"}
 	}
 	return nil

@@ -27,6 +27,7 @@ const (
 type Hazard struct {
 	Library   string
 	Transport string
+	Op        Op
 	Bytes     int64
 	Pieces    int
 	Seed      uint64
@@ -49,6 +50,10 @@ func (h *Hazard) Run(ctx context.Context, run int) (Pair, error) {
 		return Pair{}, fmt.Errorf("hazard: owned half: %w", err)
 	}
 	return Pair{Today: today, Owned: owned}, nil
+}
+
+func (h *Hazard) job(half string, seed uint64) Job {
+	return Job{Half: half, Library: h.Library, Transport: h.Transport, Op: h.Op, Bytes: h.Bytes, Pieces: h.Pieces, Seed: seed}
 }
 
 func (h *Hazard) teller(half string) func(Step) {

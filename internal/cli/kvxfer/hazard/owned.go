@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/blocks"
 	"github.com/kvxfer/kvxfer/internal/proc"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
@@ -48,8 +47,8 @@ type ownedTransfer struct {
 
 func (t *ownedTransfer) start(ctx context.Context) (err error) {
 	h := t.hazard
-	job := Job{Half: halfOwned, Library: h.Library, Transport: h.Transport, Bytes: h.Bytes, Pieces: h.Pieces}
-	t.end, err = newOwnedEnd(senderName, &job, func(c ownership.Containment) error { t.contained <- c; return nil }, t.observe)
+	job := h.job(halfOwned, t.seed)
+	t.end, err = newOwnedEnd(h.Op.us(), &job, func(c ownership.Containment) error { t.contained <- c; return nil }, t.observe)
 	if err != nil {
 		return err
 	}
@@ -85,7 +84,9 @@ func (t *ownedTransfer) observe(ev transfer.Event) {
 }
 
 func (t *ownedTransfer) run(ctx context.Context) error {
-	blocks.FillOwn(t.end.data.Bytes(), t.seed)
+	if op := t.hazard.Op; op == Write {
+		op.fillSource(t.end.data.Bytes(), t.seed)
+	}
 	if err := t.uncounted(ctx); err != nil {
 		return err
 	}
@@ -125,7 +126,7 @@ func (t *ownedTransfer) uncounted(ctx context.Context) error {
 	return t.reply(ctx, "SUCCEEDED")
 }
 
-// send orders the peer to ask for a region, and answers. ready runs between the
+// send orders the peer to ask for a region, or to offer it, and answers. ready runs between the
 // two.
 func (t *ownedTransfer) send(ctx context.Context, region string, ready func() error) (*transfer.Session, error) {
 	if err := t.child.Send(receive{region}); err != nil {
@@ -139,6 +140,9 @@ func (t *ownedTransfer) send(ctx context.Context, region string, ready func() er
 			}
 		}
 		t.end.meter.Forget()
+		if t.hazard.Op == Read {
+			return r.Fetch(transfer.FetchSpec{Region: t.end.regions[region], Blocks: t.end.blocks(region)})
+		}
 		return r.Send(transfer.SendSpec{Region: t.end.regions[region], Blocks: t.end.blocks(region)})
 	case <-t.child.Done():
 		return nil, fmt.Errorf("second process %v", t.child.State())

@@ -32,17 +32,20 @@ type answered struct {
 	Error   string `json:"error,omitempty"`
 }
 
-// serveOwned is the second process of the owned half: a receiver like any
-// other user of the library.
+// serveOwned is the second process of the owned half: the passive side, like
+// any other user of the library.
 func serveOwned(ctx context.Context, job Job, parent *proc.Lines) error {
-	e, err := newOwnedEnd(receiverName, &job, func(c ownership.Containment) error {
-		return parent.Send(answered{Error: fmt.Sprintf("receiver: FATAL: session %v", c.Session)})
+	e, err := newOwnedEnd(job.Op.peer(), &job, func(c ownership.Containment) error {
+		return parent.Send(answered{Error: fmt.Sprintf("second process: FATAL: session %v", c.Session)})
 	}, nil)
 	if err == nil {
 		err = e.dial(ctx, job.Control)
 	}
 	if err != nil {
 		return errors.Join(err, parent.Send(ready{Error: err.Error()}))
+	}
+	if job.Op == Read {
+		job.Op.fillSource(e.data.Bytes(), job.Seed)
 	}
 	if err := parent.Send(ready{}); err != nil {
 		return err
@@ -56,7 +59,7 @@ func serveOwned(ctx context.Context, job Job, parent *proc.Lines) error {
 			return parent.Send(counted{Map: mapOf(e.data.Bytes(), job.Pieces)})
 		}
 		var a answered
-		if a.Outcome, err = e.receive(ctx, order.Region); err != nil {
+		if a.Outcome, err = e.ask(ctx, order.Region); err != nil {
 			a.Error = err.Error()
 		}
 		if err := parent.Send(a); err != nil {
@@ -74,12 +77,10 @@ func (e *ownedEnd) dial(ctx context.Context, addr string) error {
 	return err
 }
 
-// receive asks for the whole region and returns the outcome once the region was
-// released on proof.
-func (e *ownedEnd) receive(ctx context.Context, region string) (string, error) {
-	s, err := e.ep.Receive(ctx, transfer.ReceiveSpec{
-		Region: e.regions[region], Blocks: e.blocks(region), From: transfer.FromPeers(senderName), Label: region,
-	})
+// ask asks for the whole region, or offers it, and returns the outcome once the
+// region was released on proof.
+func (e *ownedEnd) ask(ctx context.Context, region string) (string, error) {
+	s, err := e.publish(ctx, region)
 	if err != nil {
 		return "", err
 	}
@@ -88,4 +89,12 @@ func (e *ownedEnd) receive(ctx context.Context, region string) (string, error) {
 	}
 	outcome := s.Answer().Outcome.String()
 	return outcome, s.Drain(ctx)
+}
+
+func (e *ownedEnd) publish(ctx context.Context, region string) (*transfer.Session, error) {
+	r, blocks, active := e.regions[region], e.blocks(region), e.job.Op.us()
+	if e.job.Op == Read {
+		return e.ep.Offer(ctx, transfer.OfferSpec{Region: r, Blocks: blocks, To: transfer.ToPeers(active), Label: region})
+	}
+	return e.ep.Receive(ctx, transfer.ReceiveSpec{Region: r, Blocks: blocks, From: transfer.FromPeers(active), Label: region})
 }

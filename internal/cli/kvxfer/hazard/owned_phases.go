@@ -111,7 +111,7 @@ func (t *ownedTransfer) prove(ctx context.Context, session *transfer.Session) er
 		return err
 	}
 	t.rec.step(Closed, "released; another request may have it")
-	blocks.FillForeign(t.end.data.Bytes(), t.seed)
+	t.hazard.Op.fillNext(t.end.data.Bytes(), t.seed)
 	return nil
 }
 
@@ -143,17 +143,27 @@ func (t *ownedTransfer) count(ctx context.Context, session *transfer.Session) er
 	if err := t.uncounted(ctx); err != nil {
 		return err
 	}
-	if err := t.child.Send(receive{}); err != nil {
-		return err
-	}
-	var c counted
-	if err := t.child.Recv(ctx, &c); err != nil {
+	m, err := t.look(ctx)
+	if err != nil {
 		return err
 	}
 	half := &t.rec.half
-	half.Map, half.Arrived, half.Outcome = c.Map, sum(c.Map), outcome
+	half.Map, half.Arrived, half.Outcome = m, sum(m), outcome
 	t.rec.step(Outcome, "the caller was told: "+outcome)
 	return nil
+}
+
+// look counts the buffer that the operation has written: the peer's, or ours.
+func (t *ownedTransfer) look(ctx context.Context) ([]blocks.Origins, error) {
+	if t.hazard.Op == Read {
+		return mapOf(t.end.data.Bytes(), t.hazard.Pieces), nil
+	}
+	if err := t.child.Send(receive{}); err != nil {
+		return nil, err
+	}
+	var c counted
+	err := t.child.Recv(ctx, &c)
+	return c.Map, err
 }
 
 // reply waits for the peer's word that it has released its memory.

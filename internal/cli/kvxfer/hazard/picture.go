@@ -50,6 +50,7 @@ func (r *Report) WriteSVG(w io.Writer) error {
 type picture struct {
 	Width, Height, Panel, PanelTop, PanelHeight int
 	Subtitle, Footer                            string
+	Words                                       Words
 	Halves                                      []picturedHalf
 }
 
@@ -85,9 +86,9 @@ func (r *Report) picture() picture {
 	p := picture{
 		Width: pictureWidth, Panel: panelWidth, PanelTop: panelTop, PanelHeight: height,
 		Height: panelTop + height + 72,
-		Subtitle: fmt.Sprintf("One WRITE of %s bytes over %s, cancelled while the peer's process is stopped. Times count from the post.",
-			Grouped(r.Bytes), strings.ToUpper(r.Transport)),
-		Footer: r.footer(),
+		Subtitle: fmt.Sprintf("One %v of %s bytes over %s, cancelled while the peer's process is stopped. Times count from the post.",
+			r.Op, Grouped(r.Bytes), strings.ToUpper(r.Transport)),
+		Footer: r.footer(), Words: r.Op.Words(),
 	}
 	p.Halves = []picturedHalf{
 		r.half(pair.Today, rows, 0, mapTop, numberY, "As engines do today", "cancel, release the handle, reuse the memory"),
@@ -103,7 +104,7 @@ func (r *Report) half(h Half, rows []Row, column, mapTop, numberY int, title, no
 		Class: "good", Title: title, Note: note,
 		MapTitle: mapTop - 14, NumberY: numberY, NoteY: numberY + 24, LegendY: numberY + 24,
 		Number: Grouped(h.Arrived.Foreign), Of: "of " + Grouped(r.Bytes) + " bytes",
-		Says:    "of another request arrived at the peer",
+		Says:    r.Op.Words().Says,
 		Outcome: "outcome: " + h.Outcome,
 	}
 	if h.Arrived.Foreign > 0 {
@@ -143,9 +144,9 @@ func cells(m []blocks.Origins, left, top, width float64) []cell {
 func (r *Report) footer() string {
 	s := fmt.Sprintf("Measured with NIXL %s, two processes of one host, DRAM.", r.Version)
 	if len(r.Pairs) > 1 {
-		today, owned := r.TallyOf(Today), r.TallyOf(Owned)
-		s += fmt.Sprintf(" Foreign bytes arrived in %d of %d runs today (median %s), in %d of %d owned.",
-			today.Showed, today.Runs, Grouped(today.Median), owned.Showed, owned.Runs)
+		w, today, owned := r.Op.Words().Foreign, r.TallyOf(Today), r.TallyOf(Owned)
+		s += fmt.Sprintf(" %s%s: in %d of %d runs today (median %s), in %d of %d owned.",
+			strings.ToUpper(w[:1]), w[1:], today.Showed, today.Runs, Grouped(today.Median), owned.Showed, owned.Runs)
 	}
 	return s
 }

@@ -57,7 +57,7 @@ func sample() *Report {
 		owned.Map = append(owned.Map, blocks.Origins{Own: mib})
 	}
 	today.Arrived, owned.Arrived = sum(today.Map), sum(owned.Map)
-	return &Report{Version: "1.5.1", Transport: TCP, Bytes: 64 * mib, Pairs: []Pair{{today, owned}, {today, owned}}}
+	return &Report{Version: "1.5.1", Transport: TCP, Op: Write, Bytes: 64 * mib, Pairs: []Pair{{today, owned}, {today, owned}}}
 }
 
 func TestPictureIsWellFormed(t *testing.T) {

@@ -3,7 +3,8 @@
 
 // Package hazard runs one cancelled transfer twice on the real library, with a
 // second process that is stopped before the post: once as engines do today,
-// and once owned. It counts the bytes of another request that reach the peer.
+// and once owned. It counts the bytes of one request that end up in the memory
+// of another: at the peer of a WRITE, in our own destination of a READ.
 //
 // The first half is the reason for this project and is unsafe on purpose. It
 // alone calls NIXL's raw symbols; nothing that a library user can import
@@ -49,7 +50,8 @@ type Step struct {
 // Half is one of the two transfers.
 type Half struct {
 	Steps []Step `json:"steps"`
-	// Arrived is what the peer's buffer held after everything had settled.
+	// Arrived is what the destination held after everything had settled: the
+	// peer's buffer for a WRITE, ours for a READ.
 	Arrived blocks.Origins `json:"arrived"`
 	// Map is the same for each descriptor, in order.
 	Map []blocks.Origins `json:"map"`
@@ -70,6 +72,7 @@ type Report struct {
 	Library   string `json:"library"`
 	Version   string `json:"version"`
 	Transport string `json:"transport"`
+	Op        Op     `json:"op"`
 	Bytes     int64  `json:"bytes"`
 	Pairs     []Pair `json:"runs"`
 }

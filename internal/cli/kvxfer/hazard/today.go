@@ -18,12 +18,12 @@ import (
 // its handle, is told that this worked, and gives the memory to the next one.
 func (h *Hazard) today(ctx context.Context, seed uint64, tell func(Step)) (Half, error) {
 	rec := newRecorder(tell)
-	agent, err := newRawAgent(senderName, h.Library, h.Transport, h.Bytes)
+	agent, err := newRawAgent(h.Op.us(), h.Library, h.Transport, h.Bytes)
 	if err != nil {
 		return Half{}, err
 	}
 	defer func() { _ = agent.close() }()
-	child, hello, err := h.startPeer(ctx, Job{Half: halfToday, Library: h.Library, Transport: h.Transport, Bytes: h.Bytes, Pieces: h.Pieces})
+	child, hello, err := h.startPeer(ctx, h.job(halfToday, seed))
 	if err != nil {
 		return Half{}, err
 	}
@@ -49,8 +49,10 @@ type unsafeTransfer struct {
 }
 
 func (t *unsafeTransfer) run(ctx context.Context) error {
-	source := t.agent.counted()
-	blocks.FillOwn(source, t.seed)
+	memory, op := t.agent.counted(), t.hazard.Op
+	if op == Write {
+		op.fillSource(memory, t.seed)
+	}
 	if err := t.uncounted(ctx); err != nil { // connections are made by the first transfer
 		return err
 	}
@@ -75,7 +77,7 @@ func (t *unsafeTransfer) run(ctx context.Context) error {
 		return err
 	}
 	t.rec.step(Released, "release_xfer_req = "+codeText(nixlc.CodeSuccess))
-	blocks.FillForeign(source, t.seed)
+	op.fillNext(memory, t.seed)
 	t.rec.step(Reused, "another request writes its bytes into it")
 	t.rec.step(Overdue, "nobody waits")
 	if err := t.child.Continue(ctx); err != nil {
@@ -92,19 +94,12 @@ func (t *unsafeTransfer) settle(ctx context.Context) error {
 	if err := t.uncounted(ctx); err != nil {
 		return err
 	}
-	if err := t.child.Send(count{true}); err != nil {
+	m, err := t.count(ctx)
+	if err != nil {
 		return err
-	}
-	var c counted
-	if err := t.child.Recv(ctx, &c); err != nil {
-		return err
-	}
-	if c.Error != "" {
-		return errors.New(c.Error)
 	}
 	half := &t.rec.half
-	half.Map, half.Arrived = c.Map, sum(c.Map)
-	half.Outcome = "success"
+	half.Map, half.Arrived, half.Outcome = m, sum(m), "success"
 	if half.InFlight {
 		t.rec.step(Ended, "goes on; nobody is told when it ends")
 	} else {
@@ -113,6 +108,24 @@ func (t *unsafeTransfer) settle(ctx context.Context) error {
 	t.rec.step(Closed, "nothing is left to close")
 	t.rec.step(Outcome, "the caller was told: success")
 	return nil
+}
+
+// count looks at the buffer that the operation has written: the peer's, or ours.
+func (t *unsafeTransfer) count(ctx context.Context) ([]blocks.Origins, error) {
+	if t.hazard.Op == Read {
+		return mapOf(t.agent.counted(), t.hazard.Pieces), nil
+	}
+	if err := t.child.Send(count{true}); err != nil {
+		return nil, err
+	}
+	var c counted
+	if err := t.child.Recv(ctx, &c); err != nil {
+		return nil, err
+	}
+	if c.Error != "" {
+		return nil, errors.New(c.Error)
+	}
+	return c.Map, nil
 }
 
 // uncounted runs a small transfer behind the counted bytes to its end.
@@ -146,10 +159,10 @@ func (t *unsafeTransfer) release(req nixlc.Request) error {
 
 func (t *unsafeTransfer) create(offset uint64, bytes int64, pieces int) (nixlc.Request, error) {
 	req, code := t.agent.api.CreateRequest(t.agent.agent, &nixlc.RequestSpec{
-		Op:      nixlc.OpWrite,
+		Op:      t.hazard.Op.raw(),
 		Local:   nixlc.List{Mem: nixlc.MemDRAM, Descs: split(uint64(t.agent.buffer.Addr())+offset, uint64(bytes), pieces)},
 		Remote:  nixlc.List{Mem: nixlc.MemDRAM, Descs: split(t.remote+offset, uint64(bytes), pieces)},
-		Peer:    receiverName,
+		Peer:    t.hazard.Op.peer(),
 		Backend: t.agent.backend,
 	})
 	return req, failed("create_xfer_req", code)

@@ -18,6 +18,8 @@ type Job struct {
 	Half      string `json:"half"` // halfToday or halfOwned
 	Library   string `json:"library"`
 	Transport string `json:"transport"`
+	Op        Op     `json:"op"`
+	Seed      uint64 `json:"seed"` // of the content that a READ moves
 	Bytes     int64  `json:"bytes"`
 	Pieces    int    `json:"pieces"` // descriptors that Bytes is cut into
 	Control   string `json:"control,omitempty"`
@@ -54,7 +56,7 @@ const (
 // serveToday is the second process of the unsafe half: it offers a buffer, lets the
 // library progress, and counts when it is told to.
 func serveToday(ctx context.Context, job Job, parent *proc.Lines) error {
-	agent, err := newRawAgent(receiverName, job.Library, job.Transport, job.Bytes)
+	agent, err := newRawAgent(job.Op.peer(), job.Library, job.Transport, job.Bytes)
 	if err != nil {
 		return errors.Join(err, parent.Send(ready{Error: err.Error()}))
 	}
@@ -62,6 +64,9 @@ func serveToday(ctx context.Context, job Job, parent *proc.Lines) error {
 	md, code := agent.api.LocalMD(agent.agent)
 	if code != 0 {
 		return errors.Join(failed("get_local_md", code), parent.Send(ready{Error: failed("get_local_md", code).Error()}))
+	}
+	if job.Op == Read {
+		job.Op.fillSource(agent.counted(), job.Seed)
 	}
 	if err := parent.Send(ready{Metadata: md, Addr: uint64(agent.buffer.Addr())}); err != nil {
 		return err
