@@ -95,6 +95,7 @@ var layers = map[string]layer{
 	"internal/cli/kvxfer": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "go.uber.org/zap", "github.com/schollz/progressbar", "github.com/jedib0t/go-pretty", "github.com/dustin/go-humanize"}},
 	// What its commands do, apart from flags and printing.
 	"internal/cli/kvxfer/blocks": {ours: []string{"transfer/wire"}},
+	"internal/cli/kvxfer/doctor": {ours: []string{"nixl", "cuda", "cuda/health", "internal/proc", "internal/cli/kvxfer/blocks"}, third: []string{"golang.org/x/sys", "github.com/dustin/go-humanize"}},
 	"internal/cli/kvxfer/meter":  {ours: []string{"backend"}},
 	"internal/cli/kvxfer/move":   {ours: []string{"*"}},
 	"internal/cli/kvxfer/hazard": {ours: []string{"*"}},

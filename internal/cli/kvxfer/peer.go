@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/doctor"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/hazard"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/ranks"
@@ -23,6 +24,7 @@ const (
 	jobRun    = "run"
 	jobHazard = "hazard"
 	jobRanks  = "ranks"
+	jobDoctor = "doctor"
 )
 
 // startPeer starts the second process. What it writes to its standard error
@@ -34,7 +36,7 @@ func (a *app) startPeer(job string) (*proc.Child, error) {
 
 func (a *app) peerCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    peerCommand + " run|hazard|ranks",
+		Use:    peerCommand + " run|hazard|ranks|doctor",
 		Short:  "Be the second process; started by other commands",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
@@ -54,6 +56,8 @@ func (a *app) peerCommand() *cobra.Command {
 			case jobRanks:
 				_ = serve(ctx, parent, ranks.Serve) // the first process prints what is wrong
 				return nil
+			case jobDoctor:
+				return serve(ctx, parent, doctor.Probe)
 			case jobHazard:
 				return serve(ctx, parent, hazard.Serve)
 			case jobRun:
