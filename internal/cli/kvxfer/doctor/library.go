@@ -160,10 +160,8 @@ func (t *attempt) try(ctx context.Context, c *Config, job Job) {
 	if err = child.Send(job); err == nil {
 		err = child.Recv(ctx, &t.answer)
 	}
-	if err == nil {
-		_, err = child.Wait(ctx) // its log is whole then
-	}
-	state := child.State()
+	state, waited := child.Wait(ctx) // its log is whole then
+	err = errors.Join(err, waited)
 	_ = child.Close()
 	if err != nil && t.answer.Error == "" && !t.answer.Loaded {
 		t.answer.Error = "the process that tried it " + state.String()
