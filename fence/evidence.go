@@ -6,7 +6,6 @@ package fence
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/kvxfer/kvxfer/backend"
 )
@@ -61,30 +60,6 @@ func (e Exited) String() string { return fmt.Sprintf("%v has ended", e.process) 
 func (e Exited) validate() error {
 	if e.process.PID == 0 {
 		return errors.New("Exited is zero: Process.Gone makes it")
-	}
-	return nil
-}
-
-// Statement is a person's word. It is believed, so it says whose word it is and
-// what he has checked: both end up in logs.
-type Statement struct {
-	Who     string // a name that can be asked later
-	Checked string // "power of node 17 is off"
-	Own     bool   // he states it of memory in operations that we posted
-	Passive bool   // he states it of memory that the peer reaches by itself
-}
-
-// String says who has checked what.
-func (s Statement) String() string { return fmt.Sprintf("%s states: %s", s.Who, s.Checked) }
-
-func (s Statement) validate() error {
-	switch {
-	case strings.TrimSpace(s.Who) == "":
-		return errors.New("the statement does not say whose it is")
-	case strings.TrimSpace(s.Checked) == "":
-		return errors.New("the statement does not say what was checked")
-	case !s.Own && !s.Passive:
-		return errors.New("the statement is about no memory")
 	}
 	return nil
 }

@@ -35,6 +35,11 @@ func destroyed(t *testing.T, limits backend.Limits) fence.Destroyed {
 	return d
 }
 
+// everything is what the operator of a machine that is off can state.
+var everything = map[fence.Fact]string{
+	fence.ProcessGone: "power of node 17 is off", fence.ContextDestroyed: "power of node 17 is off", fence.RegionInvalid: "its switch port is down",
+}
+
 // Each half and the pair, for each transport (docs/nixl.md).
 func TestWhatEvidenceProves(t *testing.T) {
 	var (
@@ -45,8 +50,8 @@ func TestWhatEvidenceProves(t *testing.T) {
 		both     = backend.Limits{Transport: "loop", OwnFence: true, PassiveFence: true}
 		none     = backend.Limits{Transport: "mine"}
 		unknown  = backend.Limits{OwnFence: true, PassiveFence: true}
-		operator = fence.Statement{Who: "ops@example.org", Checked: "power of node 17 is off", Own: true, Passive: true}
-		half     = fence.Statement{Who: "ops@example.org", Checked: "the card was reset", Own: true}
+		operator = fence.Statement{Who: "ops@example.org", Checked: everything, Own: true, Passive: true}
+		half     = fence.Statement{Who: "ops@example.org", Checked: everything, Own: true}
 		gone     = exited(t)
 	)
 	const agent, peer = 1, 2
@@ -71,8 +76,8 @@ func TestWhatEvidenceProves(t *testing.T) {
 		"both declared: peer":    {limits: both, seen: peer, lacks: "our own agent is destroyed"},
 		"none declared: both":    {limits: none, seen: agent | peer, lacks: "operator"},
 		"not measured: operator": {limits: auto, said: []fence.Evidence{operator}, own: true, passive: true},
-		"not measured: half":     {limits: auto, said: []fence.Evidence{half}, own: true, lacks: "operator"},
-		"tcp: half and peer":     {limits: tcp, seen: peer, said: []fence.Evidence{half}, own: true, lacks: "our own agent is destroyed"},
+		"not measured: half":     {limits: auto, said: []fence.Evidence{half}, own: true, lacks: "does not cover process ("},
+		"tcp: half and peer":     {limits: tcp, seen: peer, said: []fence.Evidence{half}, own: true, lacks: "does not cover region ("},
 	} {
 		t.Run(name, func(t *testing.T) {
 			evidence := test.said
@@ -107,9 +112,11 @@ func TestEvidenceThatIsUnusable(t *testing.T) {
 	tcp := backend.Limits{Transport: "nixl/tcp"}
 	for name, e := range map[string]fence.Evidence{
 		"nil": nil, "zero agent": fence.Destroyed{}, "zero process": fence.Exited{},
-		"nobody":         fence.Statement{Checked: "x", Own: true},
+		"nobody":         fence.Statement{Checked: everything, Own: true},
 		"nothing":        fence.Statement{Who: "x", Own: true},
-		"about nothing":  fence.Statement{Who: "x", Checked: "y"},
+		"about nothing":  fence.Statement{Who: "x", Checked: everything},
+		"empty words":    fence.Statement{Who: "x", Checked: map[fence.Fact]string{fence.ProcessGone: " "}, Own: true},
+		"another fact":   fence.Statement{Who: "x", Checked: map[fence.Fact]string{9: "y"}, Own: true},
 		"another agent?": destroyed(t, backend.Limits{Transport: "loop"}),
 	} {
 		if v, err := fence.Judge(fence.Case{Limits: tcp}, e); !errors.Is(err, fence.ErrEvidence) || v.Own.Proven || v.Passive.Proven {

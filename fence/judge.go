@@ -29,6 +29,21 @@ type Case struct {
 	// Direction is what the operations do; zero asks for both, and what is proven
 	// is what is proven for both.
 	Direction backend.Direction
+	// Device: some of our registered memory is a device's. What was measured of a
+	// transport was measured of host memory, so nothing is known of it then.
+	Device bool
+	// Local: it is about our own gather or scatter, which no agent and no peer
+	// carries out. Its memory is Own.
+	Local bool
+}
+
+// transport is the table's name of what moves the bytes.
+func (c Case) transport() rules.Transport {
+	t := transportOf(c.Limits.Transport)
+	if c.Device && t != rules.TransportDeclared {
+		return rules.TransportUnmeasured
+	}
+	return t
 }
 
 // Verdict says of which memory the evidence is a fence.
@@ -62,7 +77,7 @@ func (f Finding) String() string {
 // reason, where that is nothing at all, and ErrEvidence where a piece of it is
 // unusable; the verdict then proves nothing.
 func Judge(c Case, evidence ...Evidence) (Verdict, error) {
-	seen := facts{transport: transportOf(c.Limits.Transport), limits: c.Limits, directions: []rules.Direction{rules.Direction(c.Direction)}}
+	seen := facts{of: c, directions: []rules.Direction{rules.Direction(c.Direction)}}
 	switch c.Direction {
 	case 0:
 		seen.directions = rules.AllDirections()
@@ -110,12 +125,11 @@ func transportOf(name string) rules.Transport {
 
 // facts are the inputs of the table.
 type facts struct {
-	transport              rules.Transport
-	limits                 backend.Limits
-	directions             []rules.Direction
-	agent, peer            bool
-	statedOwn, statedOther bool
-	words                  []string
+	of          Case
+	directions  []rules.Direction
+	agent, peer bool
+	statements  []Statement
+	words       []string
 }
 
 func (f *facts) add(e Evidence) {
@@ -126,19 +140,40 @@ func (f *facts) add(e Evidence) {
 	case Exited:
 		f.peer = true
 	case Statement:
-		f.statedOwn = f.statedOwn || e.Own
-		f.statedOther = f.statedOther || e.Passive
+		f.statements = append(f.statements, e)
 	}
 }
 
+// lacks returns the facts that nobody states of a kind of memory, and that were not
+// seen either.
+func (f facts) lacks(m rules.Memory) (missing []Fact) {
+	passive := m == rules.MemoryPassive
+	for _, need := range Demand(f.of, !passive, passive) {
+		known := need == ProcessGone && f.peer
+		for _, s := range f.statements {
+			known = known || s.states(need) && (passive && s.Passive || !passive && s.Own)
+		}
+		if !known {
+			missing = append(missing, need)
+		}
+	}
+	return missing
+}
+
+// stated: somebody states all that a statement has to cover.
+func (f facts) stated(m rules.Memory) bool { return len(f.statements) > 0 && len(f.lacks(m)) == 0 }
+
 // proves asks the table, for every direction.
 func (f facts) proves(m rules.Memory) bool {
-	declared, stated := f.limits.OwnFence, f.statedOwn
+	if f.of.Local {
+		return m == rules.MemoryOwn && f.stated(m)
+	}
+	declared := f.of.Limits.OwnFence
 	if m == rules.MemoryPassive {
-		declared, stated = f.limits.PassiveFence, f.statedOther
+		declared = f.of.Limits.PassiveFence
 	}
 	for _, d := range f.directions {
-		if !rules.Decide(m, f.transport, d, f.agent, f.peer, declared, stated).Proven {
+		if !rules.Decide(m, f.of.transport(), d, f.agent, f.peer, declared, f.stated(m)).Proven {
 			return false
 		}
 	}
@@ -148,8 +183,15 @@ func (f facts) proves(m rules.Memory) bool {
 // finding is the answer with its reason: what was seen, or the least that is
 // missing, which is found by asking the table as well.
 func (f facts) finding(m rules.Memory) Finding {
-	if f.proves(m) {
+	switch {
+	case f.of.Local && m == rules.MemoryPassive:
+		return Finding{Why: "a local copy reaches no passive memory"}
+	case f.proves(m):
 		return Finding{Proven: true, Why: strings.Join(f.words, ", and ")}
+	case len(f.statements) > 0:
+		return Finding{Why: "the statement does not cover " + f.missing(m)}
+	case f.of.Local:
+		return Finding{Why: "of a local copy nothing but its own end, or an operator's statement, is known to prove it"}
 	}
 	const agent, peer = "our own agent is destroyed", "the peer's process has ended"
 	for _, more := range []struct {
@@ -162,5 +204,22 @@ func (f facts) finding(m rules.Memory) Finding {
 			return Finding{Why: "it takes evidence that " + more.why}
 		}
 	}
-	return Finding{Why: "of " + f.limits.Transport + " nothing but an operator's statement is known to prove it"}
+	return Finding{Why: "of " + f.of.words() + " nothing but an operator's statement is known to prove it"}
+}
+
+// words names what moves the bytes.
+func (c Case) words() string {
+	if c.Device {
+		return c.Limits.Transport + " with a device's memory"
+	}
+	return c.Limits.Transport
+}
+
+// missing says which facts a statement lacks.
+func (f facts) missing(m rules.Memory) string {
+	var list []string
+	for _, fact := range f.lacks(m) {
+		list = append(list, fmt.Sprintf("%v (%s)", fact, fact.Meaning()))
+	}
+	return strings.Join(list, ", nor ")
 }

@@ -36,6 +36,7 @@ var (
 		"answer":    {wantAnswer, words{"cancel": "false", "quiesced": "false", "kept": "false"}},
 		"report":    {wantReport, words{"queued": "false"}},
 		"fence":     {wantFence, words{"proven": "false"}},
+		"statement": {wantStatement, words{"process": "true", "context": "true", "region": "true"}},
 	}
 )
 
@@ -132,6 +133,18 @@ func wantFence(in words) words {
 		proven = proven || own && is("agent") || !own && is("peer")
 	}
 	return words{"proven": fmt.Sprint(proven)}
+}
+
+// wantStatement is what stands in the way on each transport: all of it, unless it was
+// measured to be less.
+func wantStatement(in words) words {
+	passive, local := in["memory"] == "PASSIVE", in["memory"] == "LOCAL"
+	measured := in["transport"] == "TCP" || in["transport"] == "CMA"
+	return words{
+		"process": fmt.Sprint(passive),
+		"context": fmt.Sprint(local || !measured),
+		"region":  fmt.Sprint(!local && !(passive && in["transport"] == "CMA")),
+	}
 }
 
 // deviation says where a machine or table first differs from the contract, or is empty.

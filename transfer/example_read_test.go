@@ -131,8 +131,11 @@ func ExampleEndpoint_Fence() {
 	check(err)
 	prefill.Halt() // it will never answer
 
-	verdict, err := fence.Judge(fence.Case{Limits: backend.Limits{Transport: "nixl/auto"}},
-		fence.Statement{Who: "ops@example.org", Checked: "power of the node of prefill-0 is off", Own: true, Passive: true})
+	const off = "power of the node of prefill-0 is off"
+	verdict, err := fence.Judge(fence.Case{Limits: backend.Limits{Transport: "nixl/auto"}}, fence.Statement{
+		Who: "ops@example.org", Own: true, Passive: true,
+		Checked: map[fence.Fact]string{fence.ProcessGone: off, fence.ContextDestroyed: off, fence.RegionInvalid: off},
+	})
 	check(err)
 	fmt.Println(verdict.Passive)
 	check(decode.Fence(ownership.FenceSpec{Accessor: "prefill-0", Scope: ownership.All}))
@@ -140,7 +143,7 @@ func ExampleEndpoint_Fence() {
 	fmt.Println(session.Answer(), target.Reuse())
 	check(decode.Stop(ctx))
 	// Output:
-	// proven: ops@example.org states: power of the node of prefill-0 is off
+	// proven: ops@example.org states: process: power of the node of prefill-0 is off; context: power of the node of prefill-0 is off; region: power of the node of prefill-0 is off
 	// FAILED, cause fenced, origin local <nil>
 }
 

@@ -134,7 +134,9 @@ func TestPassiveMemoryNeedsBothHalves(t *testing.T) {
 		wantErr(t, err, ownership.ErrRefused) // it is owned, whatever life asks
 
 		// The other half: somebody has seen to the peer.
-		v, err := fence.Judge(fence.Case{Limits: likeTCP}, fence.Statement{Who: "test", Checked: "the writer is stopped", Passive: true})
+		v, err := fence.Judge(fence.Case{Limits: likeTCP}, fence.Statement{
+			Who: "test", Checked: map[fence.Fact]string{fence.ProcessGone: "the writer is stopped", fence.RegionInvalid: "nothing waits"}, Passive: true,
+		})
 		must(t, err)
 		if !v.Passive.Proven || v.Own.Proven {
 			t.Errorf("verdict: %v", v)
