@@ -61,7 +61,7 @@ func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) ([]ClaimName, Effe
 	var names []ClaimName
 	effects, err := r.call(at, func(c *core) (err error) {
 		if t := c.tracing(CallAddPieces); t != nil {
-			t.Added, t.First = []PieceSpec{spec}, c.sequence+1
+			t.Added, t.First, t.Life = []PieceSpec{spec}, c.sequence+1, c.cfg.Incarnation
 		}
 		names, err = c.addPiece(spec)
 		return err

@@ -18,7 +18,7 @@ func (r *Registry) AddPieces(at time.Duration, specs ...PieceSpec) ([][]ClaimNam
 	var names [][]ClaimName
 	effects, err := r.call(at, func(c *core) (err error) {
 		if t := c.tracing(CallAddPieces); t != nil {
-			t.Added, t.First = slices.Clone(specs), c.sequence+1
+			t.Added, t.First, t.Life = slices.Clone(specs), c.sequence+1, c.cfg.Incarnation
 		}
 		names, err = c.addPieces(specs)
 		return err

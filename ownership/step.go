@@ -92,7 +92,7 @@ type Step struct {
 	// Endpoint and Number are those of watermark; Number also the message's of delivered.
 	Endpoint string
 	Number   uint64
-	// Life is that of reincarnate.
+	// Life is that of reincarnate, and of add_pieces the one in its claims' names.
 	Life Incarnation
 
 	// Err is what the call returned; its effects follow.

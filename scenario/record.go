@@ -24,7 +24,7 @@ func Record(path string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRunner(f)
+	r, err := newRunner(f, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -64,8 +64,11 @@ var errContain = errors.New("scenario: containment fails, as the file asks")
 
 // Run runs a file against a new registry on a virtual clock that starts at 0.
 // It goes on after a failure, except after a broken invariant.
-func Run(f *File) (*Report, error) {
-	r, err := newRunner(f)
+func Run(f *File) (*Report, error) { return Trace(f, nil) }
+
+// Trace is Run, and calls trace with every call of the registry; see ownership.Config.
+func Trace(f *File, trace func(ownership.Step)) (*Report, error) {
+	r, err := newRunner(f, trace)
 	if err != nil {
 		return nil, err
 	}
@@ -98,13 +101,13 @@ type runner struct {
 	cancelled *ownership.CancelResult // of the step, if it is a cancel
 }
 
-func newRunner(f *File) (*runner, error) {
+func newRunner(f *File, trace func(ownership.Step)) (*runner, error) {
 	r := &runner{file: f, names: newNames(), calls: make(map[callStep]bool), last: make(map[string]uint64)}
 	r.memory.init()
 	c := f.Config
 	reg, err := ownership.New(ownership.Config{
 		Name: "self", Incarnation: r.names.own, RequestTimeout: max(c.RequestTimeout, 0), Grace: max(c.Grace, 0),
-		Quarantine: c.Quarantine, Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Outbox: c.Outbox,
+		Quarantine: c.Quarantine, Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Outbox: c.Outbox, Trace: trace,
 		Contain: func(ownership.Containment) error {
 			if c.ContainFails {
 				return errContain
