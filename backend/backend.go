@@ -40,6 +40,8 @@ var (
 	// ErrMetadata says that a peer's metadata cannot be used: it is not this
 	// backend's, was cut short, or was changed on the way.
 	ErrMetadata = errors.New("backend: unusable metadata")
+	// ErrMemoryKind says that this backend cannot use memory of that kind.
+	ErrMemoryKind = errors.New("backend: kind of memory not supported")
 	// ErrInvalid says that an argument is wrong: a segment outside of
 	// registered memory, lists of different lengths, an unknown peer.
 	ErrInvalid = errors.New("backend: invalid argument")
@@ -51,7 +53,8 @@ type Backend interface {
 	// Limits tells what this backend can and cannot promise.
 	Limits() Limits
 	// Register makes memory usable in operations. The memory must stay mapped
-	// until Deregister has succeeded.
+	// until Deregister has succeeded. Memory of a device is ErrMemoryKind unless
+	// Limits.VRAM is set.
 	Register(Memory) (Registration, error)
 	// Deregister ends a registration; ErrInFlight while an operation of ours
 	// that uses it has not ended on proof. It is no fence: it does not stop a
@@ -134,6 +137,7 @@ func (d Direction) String() string {
 type Memory struct {
 	Addr uintptr
 	Len  uint64 // bytes
+	Space
 }
 
 // Registration names registered memory in calls to the same backend.
@@ -152,6 +156,9 @@ type Request struct {
 	Peer      string
 	Local     []Segment
 	Remote    []Segment
+	// LocalSpace is what all of Local is in, RemoteSpace all of Remote: those that
+	// the memory was registered with.
+	LocalSpace, RemoteSpace Space
 	// Notify, when not empty, reaches the peer's Progress after the data of
 	// this operation is in place, and never before.
 	Notify []byte
@@ -185,6 +192,8 @@ type Limits struct {
 	// OwnFence: the backend is a Fencer, and its Fence is proof for our memory
 	// in the operations that this agent posted.
 	OwnFence bool
+	// VRAM: memory of a device can be registered.
+	VRAM bool
 	// PassiveFence: Close, or Fence, is proof for our memory that peers reach
 	// by themselves.
 	PassiveFence bool

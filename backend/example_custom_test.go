@@ -74,6 +74,9 @@ func (a *agent) Register(m backend.Memory) (backend.Registration, error) {
 	if m.Addr == 0 || m.Len == 0 || uint64(m.Addr)+m.Len < m.Len {
 		return nil, fmt.Errorf("copy: %d bytes at %#x: %w", m.Len, m.Addr, backend.ErrInvalid)
 	}
+	if err := m.Check(a.Limits().VRAM); err != nil {
+		return nil, err // a device's memory is not for this transport
+	}
 	if err := a.enter(); err != nil {
 		return nil, err
 	}
@@ -163,7 +166,8 @@ func (a *agent) Prepare(r backend.Request) (backend.Operation, error) {
 	}
 	defer a.mu.Unlock()
 	r.Local, r.Remote, r.Notify = slices.Clone(r.Local), slices.Clone(r.Remote), slices.Clone(r.Notify)
-	bad := len(r.Local) == 0 || len(r.Local) != len(r.Remote) || r.Direction != backend.Write && r.Direction != backend.Read
+	host := r.LocalSpace == backend.Space{} && r.RemoteSpace == backend.Space{}
+	bad := !host || len(r.Local) == 0 || len(r.Local) != len(r.Remote) || r.Direction != backend.Write && r.Direction != backend.Read
 	for i := 0; i < len(r.Local) && !bad; i++ {
 		remote := func(s backend.Segment) bool { return inside(s, r.Remote[i]) }
 		bad = r.Local[i].Len == 0 || r.Local[i].Len != r.Remote[i].Len || !a.has(r.Local[i]) || !slices.ContainsFunc(a.peers[r.Peer].Ranges, remote)

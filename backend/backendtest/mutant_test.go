@@ -34,6 +34,8 @@ var mutants = []struct {
 		lies{config: loop.Config{PassiveProgress: true}, limits: func(l *backend.Limits) { l.PassiveProgress = false }}},
 	{"claims bounded progress", "not checked", "an operation ends in bounded time whatever the peer does",
 		lies{config: slow, limits: func(l *backend.Limits) { l.BoundedProgress = true }}},
+	{"takes a device's memory for the host's", "register", "a kind of memory that it does not serve is refused",
+		lies{register: func(m *backend.Memory) { m.Space = backend.Space{} }}},
 	{"deregisters twice", "register", "Deregister ends it once", lies{deregister: forgive(backend.ErrInvalid)}},
 	{"swallows broken metadata", "metadata", "cut short at any length is ErrMetadata and changes nothing",
 		lies{connect: func(_ *shim, _ string, err error) error { return forgive(backend.ErrMetadata)(err) }}},

@@ -45,6 +45,35 @@ var registerClauses = []clause{
 			}
 		}
 	}},
+	{"a kind of memory that it does not serve is refused", func(h *harness) {
+		m := memoryAt(&h.A, half, 4096)
+		for _, tc := range []struct {
+			space backend.Space
+			want  error
+		}{
+			{backend.Space{Kind: backend.VRAM, Device: 1}, backend.ErrMemoryKind},
+			{backend.Space{Kind: 99}, backend.ErrInvalid},
+			{backend.Space{Kind: backend.DRAM, Device: 1}, backend.ErrInvalid},
+		} {
+			if h.limits.VRAM && tc.want == backend.ErrMemoryKind {
+				continue // this is host memory: what a GPU's is like takes one
+			}
+			m.Space = tc.space
+			if _, err := h.A.Backend.Register(m); !errors.Is(err, tc.want) {
+				h.Errorf("Register(%v): got %v, want %v", m.Space, err, tc.want)
+			}
+			r := h.write(0, 0, 64)
+			r.LocalSpace = tc.space
+			_, local := h.A.Backend.Prepare(r)
+			r.LocalSpace, r.RemoteSpace = backend.Space{}, tc.space
+			_, remote := h.A.Backend.Prepare(r)
+			for _, err := range []error{local, remote} {
+				if !errors.Is(err, backend.ErrInvalid) && !errors.Is(err, backend.ErrMemoryKind) {
+					h.Errorf("Prepare with %v: got %v, want ErrInvalid or ErrMemoryKind", tc.space, err)
+				}
+			}
+		}
+	}},
 	{"Deregister ends it once", func(h *harness) {
 		if err := h.A.Backend.Deregister(h.regA); err != nil {
 			h.Fatalf("Deregister with nothing in flight: %v", err)

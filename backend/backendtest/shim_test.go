@@ -15,6 +15,7 @@ type lies struct {
 	config     loop.Config
 	limits     func(*backend.Limits)
 	connect    func(*shim, string, error) error
+	register   func(*backend.Memory)
 	deregister func(error) error
 	disconnect func(error) error
 	close      func(*shim, error) error
@@ -61,6 +62,13 @@ func (s *shim) Connect(peer string, m []byte) error {
 		return s.lies.connect(s, peer, err)
 	}
 	return err
+}
+
+func (s *shim) Register(m backend.Memory) (backend.Registration, error) {
+	if s.lies.register != nil {
+		s.lies.register(&m)
+	}
+	return s.Agent.Register(m)
 }
 
 func (s *shim) Deregister(r backend.Registration) error {

@@ -78,6 +78,9 @@ func (a *Agent) Register(m backend.Memory) (backend.Registration, error) {
 	if m.Addr == 0 || m.Len == 0 || m.Len > math.MaxInt64 || uint64(m.Addr)+m.Len < uint64(m.Addr) {
 		return nil, fmt.Errorf("loop: %d bytes at %#x: %w", m.Len, m.Addr, backend.ErrInvalid)
 	}
+	if err := m.Check(false); err != nil {
+		return nil, fmt.Errorf("loop: %w", err)
+	}
 	a.fabric.mu.Lock()
 	defer a.fabric.mu.Unlock()
 	if a.gone {

@@ -72,6 +72,8 @@ func (o *operation) check() error {
 	switch {
 	case r.Direction != backend.Write && r.Direction != backend.Read:
 		return fmt.Errorf("direction %d", r.Direction)
+	case r.LocalSpace != backend.Space{} || r.RemoteSpace != backend.Space{}:
+		return fmt.Errorf("%v to %v: there is no memory but the host's", r.LocalSpace, r.RemoteSpace)
 	case p == nil:
 		return fmt.Errorf("unknown peer %q", r.Peer)
 	case len(r.Local) == 0 || len(r.Local) != len(r.Remote):

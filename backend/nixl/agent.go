@@ -96,9 +96,9 @@ func (r *registration) Memory() backend.Memory { return r.memory }
 
 // Register makes memory usable; see [backend.Backend].
 func (b *Backend) Register(m backend.Memory) (backend.Registration, error) {
-	reg, err := b.agent.Register(nixl.Segment{Addr: uint64(m.Addr), Len: m.Len}, b.plugin)
+	reg, err := b.registerIn(m)
 	if err != nil {
-		return nil, translate(err)
+		return nil, err
 	}
 	return &registration{owner: b, reg: reg, memory: m}, nil
 }

@@ -63,6 +63,7 @@ func (cfg *Config) limits() backend.Limits {
 	f := fences[cfg.Transport]
 	return backend.Limits{
 		Transport:       "nixl/" + cfg.Transport.String(),
+		VRAM:            cfg.Transport == nixl.TransportAuto,
 		PassiveProgress: cfg.NoProgressThread,
 		OwnFence:        f.own,
 		PassiveFence:    f.passive,

@@ -36,6 +36,9 @@ func (b *Backend) Prepare(r backend.Request) (backend.Operation, error) {
 		Op: ops[r.Direction], Peer: r.Peer, Backend: b.plugin, Extra: nixl.Extra{Notify: r.Notify},
 		Local: segments(r.Local), Remote: segments(r.Remote),
 	}
+	if err := b.place(&cfg, r.LocalSpace, r.RemoteSpace); err != nil {
+		return nil, err
+	}
 	if b.plugin.Plugin() != nixl.PluginUCX {
 		if err := b.files.resolve(&cfg); err != nil {
 			return nil, err
