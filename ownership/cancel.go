@@ -22,8 +22,9 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 			name.Attempt = r.newest()
 		}
 	}
-	buried := r.tombstone() != nil
-	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), c.admitting[:0])
+	buried, by := r.tombstone() != nil, spec.From.Accessor
+	full := by != "" && c.buried[by] >= c.cfg.PeerTombstones
+	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), full, c.admitting[:0])
 	switch {
 	case err != nil:
 		return CancelResult{}, c.refusal(err, name.what(), "")
@@ -84,7 +85,10 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	r := c.endpoint(name.Request.Endpoint).request(name.Request.Number)
 	if r.tombstone() == nil {
-		t := &tombstone{from: name.Attempt, origin: spec.Origin}
+		t := &tombstone{from: name.Attempt, origin: spec.Origin, by: spec.From.Accessor}
+		if t.by != "" {
+			c.buried[t.by]++
+		}
 		if string(spec.From.Accessor) == name.Request.Endpoint {
 			t.life = spec.From.Incarnation
 		}

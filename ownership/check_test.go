@@ -5,6 +5,7 @@ package ownership
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 
@@ -190,9 +191,13 @@ func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 func checkTables(t testing.TB, c *core) {
 	t.Helper()
 	tombstones, kept, waiting, quiesced := 0, 0, 0, 0
+	buried, asked := map[Accessor]int{}, map[Accessor]int{}
 	for id, r := range c.requests {
-		if r.tombstone() != nil {
+		if t := r.tombstone(); t != nil {
 			tombstones++
+			if t.by != "" {
+				buried[t.by]++
+			}
 		}
 		if r.tombstone() == nil && r.newest() == 0 {
 			t.Fatalf("request %v is remembered for nothing", id)
@@ -200,6 +205,12 @@ func checkTables(t testing.TB, c *core) {
 	}
 	for _, list := range c.kept.byRequest {
 		kept += len(list)
+		for _, r := range list {
+			asked[r.from.Accessor]++
+		}
+	}
+	if !maps.Equal(buried, c.buried) || !maps.Equal(asked, c.kept.byAccessor) {
+		t.Fatalf("shares: tombstones %v of %v, kept %v of %v", c.buried, buried, c.kept.byAccessor, asked)
 	}
 	for a, q := range c.outbox.queues {
 		var last *node

@@ -42,6 +42,11 @@ type Config struct {
 	// were not admitted yet, the kept requests for data, and the waiting messages.
 	// A full table refuses what is new and drops nothing that is owned.
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	// PeerTombstones and PeerRequests bound what one accessor, over all of its lives,
+	// may have in the tables of tombstones and of kept requests, so that none takes the
+	// room of the others; a quarter of the table by default. What goes beyond the share
+	// is refused as by a full table. Cancels of this endpoint's own have no share.
+	PeerTombstones, PeerRequests int
 	// Trace is called with every call in the order in which they were served, and with
 	// what came of it, also where that is nothing. It is called under the registry's
 	// lock: it must return at once and must not call the registry. nil: no trace,
@@ -85,6 +90,8 @@ func (c *Config) validate() *Error {
 		{&c.Owners, DefaultOwners, "Owners"}, {&c.Sessions, DefaultSessions, "Sessions"},
 		{&c.Tombstones, DefaultTombstones, "Tombstones"}, {&c.Requests, DefaultRequests, "Requests"},
 		{&c.Outbox, DefaultOutbox, "Outbox"},
+		{&c.PeerTombstones, share(c.Tombstones, DefaultTombstones), "PeerTombstones"},
+		{&c.PeerRequests, share(c.Requests, DefaultRequests), "PeerRequests"},
 	} {
 		if *b.field < 0 {
 			return bad(b.name + " is negative")
@@ -95,6 +102,12 @@ func (c *Config) validate() *Error {
 		defaultTo(b.field, b.def)
 	}
 	return nil
+}
+
+// share is the part of a table that one peer may fill.
+func share(table, def int) int {
+	defaultTo(&table, def)
+	return max(1, table/4)
 }
 
 func defaultTo[T time.Duration | int](field *T, def T) {

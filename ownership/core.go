@@ -41,8 +41,9 @@ type core struct {
 	deadlines deadlines
 	outbox    outbox
 	kept      keptRequests
-	sequence  uint64 // of the last claim
-	admitted  uint64 // sessions, orders them
+	buried    map[Accessor]int // tombstones that peers left, where there are any
+	sequence  uint64           // of the last claim
+	admitted  uint64           // sessions, orders them
 
 	telling    []memberrules.Effect
 	admits     admission.System
@@ -72,6 +73,7 @@ func (c *core) init(cfg Config) {
 	c.doubted = make(map[Accessor]struct{})
 	c.outbox.init()
 	c.kept.init()
+	c.buried = make(map[Accessor]int)
 	c.admits, _ = newAdmission(&cfg) // validated
 	c.admitting = make([]admission.Effect, 0, 8)
 	c.telling = make([]memberrules.Effect, 0, 8)

@@ -16,21 +16,36 @@ type keptRequest struct {
 type keptRequests struct {
 	byRequest map[RequestID][]keptRequest
 	n         int
+	// How many there are of each accessor, and of each of its lives.
+	byAccessor map[Accessor]int
+	byMember   map[Member]int
 }
 
-func (k *keptRequests) init() { k.byRequest = make(map[RequestID][]keptRequest) }
+func (k *keptRequests) init() {
+	k.byRequest = make(map[RequestID][]keptRequest)
+	k.byAccessor, k.byMember = make(map[Accessor]int), make(map[Member]int)
+}
 
-// add keeps a request unless it is kept already; it reports whether there was room.
-func (k *keptRequests) add(r keptRequest, room int) bool {
-	list := k.byRequest[r.session.Request]
-	if slices.Contains(list, r) {
+// add keeps a request unless it is kept already; it reports whether there was room,
+// in all and in the accessor's share of it. Where there is none, what other lives of
+// the accessor asked for is dropped: only one of them has a stream, and the others
+// ask no more.
+func (k *keptRequests) add(r keptRequest, room, share int) bool {
+	if slices.Contains(k.byRequest[r.session.Request], r) {
 		return true
 	}
-	if k.n >= room {
+	a := r.from.Accessor
+	full := func() bool { return k.n >= room || k.byAccessor[a] >= share }
+	if full() && k.byAccessor[a] > k.byMember[r.from] {
+		k.takeFrom(func(m Member) bool { return m.Accessor == a && m != r.from })
+	}
+	if full() {
 		return false
 	}
-	k.byRequest[r.session.Request] = append(list, r)
+	k.byRequest[r.session.Request] = append(k.byRequest[r.session.Request], r)
 	k.n++
+	k.byAccessor[a]++
+	k.byMember[r.from]++
 	return true
 }
 
@@ -49,6 +64,10 @@ func (k *keptRequests) take(id RequestID, match func(keptRequest) bool) []keptRe
 		}
 	}
 	k.n -= len(out)
+	for _, r := range out {
+		countDown(k.byAccessor, r.from.Accessor)
+		countDown(k.byMember, r.from)
+	}
 	if len(rest) == 0 {
 		delete(k.byRequest, id)
 	} else {

@@ -158,8 +158,9 @@ func (r *Registry) Gone(at time.Duration, accessor Accessor, incarnation Incarna
 
 // Cancel cancels a session, or an attempt of a request that was not admitted
 // yet: it is then CANCELLED when it is. It is idempotent. Errors:
-// ErrInvalidArgument; ErrCapacity where the tombstones are full, and the peer is
-// then not answered, so that it asks again.
+// ErrInvalidArgument; ErrCapacity where the tombstones, or the share of the peer
+// whose cancel it is, are full: the peer is then not answered, so that it asks
+// again.
 func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effects, error) {
 	var result CancelResult
 	effects, err := r.call(at, func(c *core) (err error) {
@@ -175,7 +176,7 @@ func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effe
 // Requested says that a peer's REQUEST_DATA for a session has arrived (send
 // side). It is kept until the session is admitted, and answered at once where
 // the session holds nothing and never will (contract §8). Errors:
-// ErrInvalidArgument; ErrCapacity where the table of kept requests is full: the
+// ErrInvalidArgument; ErrCapacity where the table of kept requests, or the peer's share, is full: the
 // request is dropped and the peer asks again.
 func (r *Registry) Requested(at time.Duration, session SessionName, from Member) (Effects, error) {
 	return r.call(at, func(c *core) error {

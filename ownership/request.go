@@ -49,7 +49,8 @@ func (a *attempt) why() Cause {
 // tombstone cancels an attempt that was not admitted yet, and all later ones.
 type tombstone struct {
 	from   uint32
-	origin Origin // the first one
+	origin Origin   // the first one
+	by     Accessor // in whose share it is; empty for a cancel of our own
 	// life of the request's creator, where it asked by itself: fencing it
 	// retires the tombstone. Zero where somebody else asked.
 	life Incarnation
@@ -259,10 +260,14 @@ func (c *core) setWatermark(name string, below uint64) error {
 // dropTombstone retires a tombstone, and its record where that is all it held.
 func (c *core) dropTombstone(id RequestID) {
 	r := c.knownRequest(id)
-	if r.tombstone() == nil {
+	t := r.tombstone()
+	if t == nil {
 		return
 	}
 	r.more.tombstone = nil
+	if t.by != "" {
+		countDown(c.buried, t.by)
+	}
 	c.admits.DropTombstone(c.admitting[:0])
 	if r.newest() == 0 {
 		c.forgetRequest(id)
@@ -280,6 +285,13 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 		if t := c.knownRequest(id).tombstone(); t != nil && (life.IsZero() || t.life.IsZero() || t.life == life) {
 			c.dropTombstone(id)
 		}
+	}
+}
+
+// countDown takes one off a count, and forgets one that is 0.
+func countDown[K comparable](counts map[K]int, key K) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
 	}
 }
 

@@ -190,9 +190,9 @@ func (c *core) requestedUnowned(name SessionName, from Member, a *attempt) error
 	switch d := answerrules.Decide(report.MessageRequestData, c.standing(name, a)); {
 	case d.Cancel && d.Quiesced:
 		c.answerRequest(name, from)
-	case d.Kept && !c.kept.add(keptRequest{name, from}, c.cfg.Requests):
+	case d.Kept && !c.kept.add(keptRequest{name, from}, c.cfg.Requests, c.cfg.PeerRequests):
 		c.counters.RequestsDropped++
-		return fail(KindCapacity, name.what(), "the table of kept requests is full")
+		return fail(KindCapacity, name.what(), "the table of kept requests, or the share of "+string(from.Accessor)+" in it, is full")
 	}
 	return nil
 }

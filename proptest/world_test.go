@@ -40,6 +40,7 @@ func newWorld(t *rapid.T, test string, c model.Config) *world {
 	lib, err := ownership.New(ownership.Config{
 		Name: "self", Incarnation: incarnation("", 1), RequestTimeout: c.T, Grace: c.G, Quarantine: quarantines[c.Quarantine],
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
+		PeerTombstones: orMany(c.PeerTombstones), PeerRequests: orMany(c.PeerRequests),
 		Contain: func(ownership.Containment) error { return nil },
 	})
 	if err != nil {
@@ -48,6 +49,14 @@ func newWorld(t *rapid.T, test string, c model.Config) *world {
 	w.lib = lib
 	w.script = script{config: c, pieces: make(map[string]bool), requests: make(map[model.Request]bool)}
 	return w
+}
+
+// orMany is a share of a table; that of a registry is never without bound.
+func orMany(n int) int {
+	if n == 0 {
+		return 1 << 20
+	}
+	return n
 }
 
 var quarantines = map[string]ownership.Quarantine{

@@ -26,9 +26,11 @@ type File struct {
 type Config struct {
 	RequestTimeout, Grace                time.Duration // Endless and negative ones are refused by the step session
 	Owners, Sessions, Tombstones, Outbox int
-	Quarantine                           ownership.Quarantine
-	Manual                               bool // messages wait until a step deliver
-	ContainFails, RegisterFails          bool
+	// PeerTombstones is one peer's share of the tombstones; 0: all of them.
+	PeerTombstones              int
+	Quarantine                  ownership.Quarantine
+	Manual                      bool // messages wait until a step deliver
+	ContainFails, RegisterFails bool
 }
 
 // Endless stands for durations that are no finite number: inf and nan.

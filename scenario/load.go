@@ -106,6 +106,7 @@ func (l *loader) config(n *yaml.Node) Config {
 		"owners":          positive("owners", &c.Owners),
 		"sessions":        positive("sessions", &c.Sessions),
 		"tombstones":      positive("tombstones", &c.Tombstones),
+		"peer_tombstones": positive("peer_tombstones", &c.PeerTombstones),
 		"outbox":          positive("outbox", &c.Outbox),
 		"quarantine":      func(v *yaml.Node) { c.Quarantine = word(l, v, "quarantine", quarantines) },
 		"transport":       func(v *yaml.Node) { c.Manual = word(l, v, "transport", transports) },

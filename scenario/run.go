@@ -4,6 +4,7 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"

@@ -85,6 +85,10 @@ type Config struct {
 	// Owners, Sessions, Tombstones, Requests and Outbox bound the registry's
 	// tables; the defaults are ownership's.
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	// PeerTombstones bounds the cancels of one peer that came before their request,
+	// over all of its lives; a quarter of Tombstones by default. The next one is
+	// neither taken in nor answered until there is room, and takes no room of others.
+	PeerTombstones int
 	// PeerRequests bounds the requests of one peer that wait for an answer, so that
 	// none takes the room of the others; a quarter of Requests by default. One
 	// beyond it is dropped and counted in RequestsTurnedAway, as where the whole
@@ -148,6 +152,7 @@ func (c *Config) registry(fatal func()) (*ownership.Registry, error) {
 		Name: ownership.Accessor(c.Name), Incarnation: c.Incarnation,
 		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: contain, Quarantine: c.Quarantine,
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
+		PeerTombstones: c.PeerTombstones, PeerRequests: c.PeerRequests,
 		Trace: c.Trace,
 	})
 	if err != nil {

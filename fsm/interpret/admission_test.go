@@ -297,7 +297,7 @@ func (g *gateway) cancel(seen map[string]int, name ownership.SessionName) {
 	known, covered := g.lookup(name)
 	id := name.Request.Number
 	_, _, err := g.reg.Cancel(g.now, ownership.CancelSpec{Session: name})
-	ans := g.call("cancel", known, fmt.Sprint(covered), fmt.Sprint(g.tomb[id] != 0), fmt.Sprint(id < g.below))
+	ans := g.call("cancel", known, fmt.Sprint(covered), fmt.Sprint(g.tomb[id] != 0), fmt.Sprint(id < g.below), "false")
 	g.same(seen, "cancel", ans.Refused, err)
 	if slices.Contains(ans.Effects, "bury()") && ans.Refused == "" {
 		if g.tomb[id] == 0 || name.Attempt < g.tomb[id] {

@@ -222,13 +222,33 @@ func (r *Registry) Requested(at time.Duration, n Name, from Member) string {
 		case never:
 			r.answer(v, true)
 		case slices.Contains(r.kept, v):
-		case full(len(r.kept), r.Config.Requests):
-			return Capacity
 		default:
-			r.kept = append(r.kept, v)
+			return r.keep(v)
 		}
 		return ""
 	})
+}
+
+// keep remembers a request; where there is no room, those of the accessor's other
+// lives go first.
+func (r *Registry) keep(v visit) string {
+	crowded := func() bool {
+		own := 0
+		for _, k := range r.kept {
+			if k.from.Accessor == v.from.Accessor {
+				own++
+			}
+		}
+		return full(len(r.kept), r.Config.Requests) || full(own, r.Config.PeerRequests)
+	}
+	if crowded() {
+		r.kept = slices.DeleteFunc(r.kept, func(k visit) bool { return k.from.Accessor == v.from.Accessor && k.from != v.from })
+	}
+	if crowded() {
+		return Capacity
+	}
+	r.kept = append(r.kept, v)
+	return ""
 }
 
 func (s *Session) requested(from Member) {
@@ -282,7 +302,7 @@ func (r *Registry) Cancel(at time.Duration, n Name, origin string, from Member) 
 			a = Answer{s.Outcome, s.Cause, s.Origin, r.Physical(s)}
 			return ""
 		}
-		if kind := r.bury(n, origin); kind != "" {
+		if kind := r.bury(n, origin, from.Accessor); kind != "" {
 			return kind
 		}
 		r.answerKept()
@@ -307,15 +327,21 @@ func (s *Session) cancelledBy(from Member) {
 }
 
 // bury leaves a tombstone for an attempt that is newer than any admitted one.
-func (r *Registry) bury(n Name, origin string) string {
+func (r *Registry) bury(n Name, origin, by string) string {
+	share := 0
+	for _, t := range r.tombstones {
+		if by != "" && t.by == by {
+			share++
+		}
+	}
 	switch t := r.tombstones[n.Request]; {
 	case r.below(n) || n.Attempt <= r.newest[n.Request]:
 	case t != nil:
 		t.attempt = min(t.attempt, n.Attempt)
-	case full(len(r.tombstones), r.Config.Tombstones):
+	case full(len(r.tombstones), r.Config.Tombstones), full(share, r.Config.PeerTombstones):
 		return Capacity
 	default:
-		r.tombstones[n.Request] = &tomb{n.Attempt, origin}
+		r.tombstones[n.Request] = &tomb{n.Attempt, origin, by}
 	}
 	return ""
 }

@@ -14,6 +14,7 @@ type Config struct {
 	T, G                                           time.Duration
 	Quarantine                                     string // endpoint, accessor or off
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	PeerTombstones, PeerRequests                   int // of one accessor
 }
 
 // Registry is the root of everything owned (§7).
@@ -45,6 +46,7 @@ type Registry struct {
 type tomb struct {
 	attempt int // it covers this one and all later ones
 	origin  string
+	by      string // the accessor that left it, empty for our own
 }
 
 // New returns an empty registry.
