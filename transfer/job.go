@@ -117,10 +117,14 @@ func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
 // seen passes on a status, ends the job where the status is an end, and reports
 // whether it was news.
 func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
+	first := j.last == 0 // the answer of Post or Start
+	if !o.Status.IsValid() || j.local != nil && !first && o.Status == backend.NotSubmitted {
+		o.Status = backend.Error // no answer is an ambiguous one, and what was submitted may have begun
+	}
 	if o.Status == j.last || o.Status == backend.InProgress {
 		return false
 	}
-	if j.last != 0 {
+	if !first {
 		e.noteAt(at, j.session, fmt.Sprintf("%s %v: poll: %v%v", j.kind(), j.claim, o.Status, cause(o.Err)))
 	}
 	j.last = o.Status

@@ -186,15 +186,20 @@ func (p *peer) isGone(life ownership.Incarnation) bool {
 	return slices.Contains(p.gone, life)
 }
 
-// fence ends a life that a fence reached whole: it may not come back.
+// fence ends a life that a fence reached whole: it may not come back. One that freed
+// only what the peer reaches by itself leaves nothing to ask it about that.
 func (p *peer) fence(spec ownership.FenceSpec) {
-	if spec.Scope != ownership.All {
-		return
-	}
 	p.mu.Lock()
 	life, link := p.life, p.link
+	reached := spec.Incarnation.IsZero() || spec.Incarnation == life
+	if reached && spec.Scope == ownership.Passive {
+		p.out.replies = slices.DeleteFunc(p.out.replies, func(m wire.Sequenced) bool {
+			c, ok := m.(wire.CancelSession)
+			return ok && c.From == wire.Receive
+		})
+	}
 	p.mu.Unlock()
-	if !spec.Incarnation.IsZero() && spec.Incarnation != life {
+	if !reached || spec.Scope != ownership.All {
 		return
 	}
 	p.retire(life)

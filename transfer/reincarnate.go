@@ -12,6 +12,7 @@ import (
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/fence"
 	"github.com/kvxfer/kvxfer/gen/claim"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer/wire"
 )
@@ -188,8 +189,9 @@ func (e *Endpoint) beginLife(r *Reincarnation, newBackend func(agent string) (ba
 	e.life.Store(&life{incarnation: r.To, agent: r.Agent, backend: b})
 	e.poller.progress = b.Limits().PassiveProgress
 	release()
+	cancels := e.unansweredCancels()
 	for _, p := range e.everyPeer() {
-		if p.startOver() {
+		if p.startOver(cancels[p.name]) {
 			r.Peers = append(r.Peers, string(p.name))
 		}
 	}
@@ -233,12 +235,36 @@ func agentName(base string, life ownership.Incarnation) string {
 	return base[:min(len(base), wire.MaxEndpoint-len(suffix))] + suffix
 }
 
+// unansweredCancels returns, for each peer, a cancel of every session that has ended
+// while the peer may still be at work for it. That the peer has confirmed one before
+// says nothing: its answer was to the life that is gone, and would never arrive.
+func (e *Endpoint) unansweredCancels() map[ownership.Accessor][]wire.Sequenced {
+	list := map[ownership.Accessor][]wire.Sequenced{}
+	for _, s := range e.Snapshot().Sessions {
+		if s.Side != ownership.Receive || s.Outcome != outcome.Failed && s.Outcome != outcome.Cancelled {
+			continue
+		}
+		atWork := map[ownership.Accessor]bool{}
+		for _, p := range s.Pieces {
+			for _, c := range p.Claims {
+				atWork[c.Name.Accessor] = atWork[c.Name.Accessor] || c.State == claim.Published
+			}
+		}
+		for a, live := range atWork {
+			if live {
+				list[a] = append(list[a], wire.CancelSession{Session: wireSession(s.Name), From: wire.Receive})
+			}
+		}
+	}
+	return list
+}
+
 // startOver ends the stream to a peer after our own life has changed: numbers begin
 // anew, and what was on its way to or from the old life is not heard any more.
-// Cancels that were not confirmed go out again, for they name sessions and not
-// lives: the peer answers when it holds nothing of one. It reports whether there
-// was a life to attach again.
-func (p *peer) startOver() bool {
+// Cancels go out again, those that are given and those that were not confirmed, for
+// they name sessions and not lives: the peer answers when it holds nothing of one. It
+// reports whether there was a life to attach again.
+func (p *peer) startOver(cancels []wire.Sequenced) bool {
 	p.attach <- struct{}{}
 	defer func() { <-p.attach }()
 	p.mu.Lock()
@@ -253,10 +279,11 @@ func (p *peer) startOver() bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var cancels []wire.Sequenced
 	for _, m := range p.out.window {
 		if c, ok := m.(wire.CancelSession); ok {
-			cancels = append(cancels, c)
+			if c.Seq = 0; !slices.Contains(cancels, wire.Sequenced(c)) {
+				cancels = append(cancels, c)
+			}
 		}
 	}
 	p.out.clear()

@@ -193,6 +193,52 @@ func TestCancelReachesThePeerAgain(t *testing.T) {
 	}
 }
 
+// The peer has confirmed a cancel and was about to answer it, when the life that
+// asked has ended: the answer goes to nobody, and the new life asks again.
+func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		r := g.party("decode-1", like(likeTCP))
+		attach(t, g.s, r)
+		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
+		must(t, err)
+		gather := g.local(g.arena(), g.s.arena, loop.Fault{})
+		ss, err := (<-g.s.requests).Send(transfer.SendSpec{Region: g.s.region, Gather: gather})
+		must(t, err)
+		synctest.Wait()
+		_, err = rs.Cancel()
+		must(t, err)
+		synctest.Wait()
+		wantAnswer(t, ss, "CANCELLED, cause cancel, origin peer") // and it waits for the gather
+		g.reincarnate(r, &likeTCP)
+		attach(t, g.s, r)
+		synctest.Wait()
+		wantErr(t, rs.Close(), ownership.ErrRefused)
+		g.fabric.Advance(2)
+		must(t, errors.Join(ss.Drain(t.Context()), rs.Drain(t.Context()), r.region.Reuse()))
+	})
+}
+
+// Nothing is asked of a peer about memory that a fence has freed: it may be dead, and
+// Stop would wait for it.
+func TestFencedPeerIsNotAskedAgain(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		r := g.party("decode-1", like(likeTCP))
+		_, link := attach(t, g.s, r)
+		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
+		must(t, err)
+		<-g.s.requests
+		_, err = rs.Cancel()
+		must(t, err)
+		synctest.Wait()
+		must(t, link.Close())
+		g.s.Halt() // it is dead
+		g.s.keepOwning = true
+		g.reincarnate(r, &likeTCP)
+		must(t, r.Fence(ownership.FenceSpec{Accessor: sender, Scope: ownership.Passive}))
+		must(t, errors.Join(rs.Drain(t.Context()), r.Stop(t.Context())))
+	})
+}
+
 // What was asked of the old life is not answered by the new one: neither a request
 // that waits for an answer, nor an operation that was about to be posted.
 func TestNothingOfTheOldLifeIsPosted(t *testing.T) {
