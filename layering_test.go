@@ -82,6 +82,7 @@ var layers = map[string]layer{
 	"transfer/admin":         {ours: []string{"transfer", "ownership", "ownership/explain"}},
 	"transfer/rpc/pb":        {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"trace":                  {ours: []string{"ownership", "gen/*", "fsm"}},
+	"trace/mapping":          {ours: []string{"trace", "gen/*"}, third: []string{"go.yaml.in/yaml/v3"}},
 	"scenario":               {ours: []string{"ownership", "transfer", "backend", "backend/loop", "gen/*", "fsm"}, third: []string{"go.yaml.in/yaml/v3"}},
 
 	"cluster":           {ours: []string{"ownership", "fsm", "gen/*"}},

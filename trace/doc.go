@@ -11,7 +11,7 @@
 // with what the trace says; every effect must be a legal move; and the contract's
 // invariants must hold. A trace may also consist of effects alone: then what needs
 // the steps is not judged, and the rest is. That is how another engine's log is
-// checked; see package trace/engine.
+// checked; see package trace/mapping.
 //
 // docs/traces.md describes the format. [Schema] is its JSON Schema.
 package trace
