@@ -160,6 +160,14 @@ func (m *Memory) Addr() uintptr { return uintptr(m.addr) }
 // Len is the length in bytes.
 func (m *Memory) Len() int { return m.len }
 
+// Device is the ordinal of the GPU whose memory it is; false where it is the host's.
+func (m *Memory) Device() (ordinal int, onDevice bool) {
+	if !m.kind.OnDevice() {
+		return 0, false
+	}
+	return m.context.device.Ordinal(), true
+}
+
 // String names the memory in logs.
 func (m *Memory) String() string { return fmt.Sprintf("%v memory %#x+%d", m.kind, m.addr, m.len) }
 

@@ -110,6 +110,12 @@ func Foresee(c Case) Verdict {
 	return v
 }
 
+// ForeseeGone says what the end of the peer's process would prove.
+func ForeseeGone(c Case) Verdict {
+	v, _ := Judge(c, Exited{process: Process{PID: -1}})
+	return v
+}
+
 // transportOf maps a backend's own name of its transport to the table's.
 func transportOf(name string) rules.Transport {
 	switch {

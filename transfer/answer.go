@@ -103,7 +103,9 @@ func (r *Request) pair(p reply) (backend.Request, error) {
 	if err != nil {
 		return none, &Error{What: "request " + r.piece.String(), Kind: ErrConfig, Err: err}
 	}
-	return backend.Request{Direction: p.direction, Peer: r.agent, Local: local, Remote: remote}, nil
+	return backend.Request{
+		Direction: p.direction, Peer: r.agent, Local: local, Remote: remote, LocalSpace: p.region.memory.Space, RemoteSpace: r.space,
+	}, nil
 }
 
 func (r *Request) answer(p reply) (*Session, error) {

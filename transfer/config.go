@@ -74,6 +74,10 @@ type Config struct {
 	// operation does not end without its notification (see docs/nixl.md). Set it on
 	// both sides.
 	Notify bool
+	// FenceGone looks, whenever the stream to a peer on this host has ended, whether
+	// its process has, and then calls Endpoint.FenceGone for it. It looks on until the
+	// peer is back, or nothing waits for proof about that life any more.
+	FenceGone bool
 	// Quarantine is how far a doubt closes admission.
 	Quarantine ownership.Quarantine
 	// Incarnation is this life of the endpoint; zero takes a random one.

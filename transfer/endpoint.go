@@ -59,6 +59,7 @@ type Endpoint struct {
 	watermark  uint64                             // guarded by mu; own requests below it are over
 	halted     bool                               // guarded by mu; nothing starts any more
 	frozen     bool                               // guarded by mu; FATAL: no block is unpinned any more
+	fences     []Fenced                           // guarded by mu; the latest maxFences
 }
 
 // New makes an endpoint and starts its goroutines; Stop or Halt ends them. The
@@ -150,22 +151,6 @@ func (e *Endpoint) Reopen() error {
 // knowledge.
 func (e *Endpoint) Gone(peer string, incarnation ownership.Incarnation) error {
 	return e.gone(ownership.Accessor(peer), incarnation)
-}
-
-// Fence applies outside proof that a peer can no longer reach memory. The
-// caller vouches for it: see the backend's Limits for what is one.
-func (e *Endpoint) Fence(spec ownership.FenceSpec) error {
-	effects, err := e.registry.Fence(e.now(), spec)
-	e.apply(effects)
-	if err != nil {
-		return err
-	}
-	// The operations stay in the poller: their handles are ours to release, and
-	// what they answer is stale.
-	if p := e.lookup(spec.Accessor); p != nil {
-		p.fence(spec)
-	}
-	return nil
 }
 
 // Watermark says that all requests that this endpoint created with a number

@@ -19,6 +19,7 @@ func (e *Endpoint) Explain() *explain.Report {
 	elapsed, taken := e.now(), time.Now()
 	return explain.Of(explain.Endpoint{
 		Name: e.config.Name, Incarnation: e.Incarnation(), Taken: taken, Elapsed: elapsed, Pools: e.explainPools(),
+		Fences: e.explainFences(),
 	}, e.registry.Snapshot())
 }
 

@@ -94,7 +94,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	ctx, stop := context.WithTimeout(ctx, e.config.HandshakeTimeout)
 	defer stop()
 	defer context.AfterFunc(e.ctx, stop)()
-	ours, hello := e.hello()
+	ours, hello := e.hello(stream)
 	theirs, err := greet(ctx, stream, hello)
 	if err != nil {
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHandshake, Err: err}
@@ -117,6 +117,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 		return nil, &Error{What: what, Kind: ErrGone}
 	}
 	p.supersede(life)
+	p.identify(life, stream, theirs.Process)
 	agent := theirs.Agent
 	if agent == "" {
 		agent = theirs.Endpoint
@@ -135,7 +136,7 @@ type greeting struct {
 }
 
 // hello returns our Hello.
-func (e *Endpoint) hello() (greeting, wire.Hello) {
+func (e *Endpoint) hello(stream Stream) (greeting, wire.Hello) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	life := e.life.Load()
@@ -145,6 +146,11 @@ func (e *Endpoint) hello() (greeting, wire.Hello) {
 	}
 	if life.agent != e.config.Name {
 		h.Agent = life.agent
+	}
+	if s, ok := stream.(ProcessStream); ok {
+		if _, local := s.PeerProcess(); local { // no other host learns of it
+			h.Process = ourProcess()
+		}
 	}
 	return greeting{life, e.fetched, e.watermark}, h
 }
@@ -245,6 +251,7 @@ func (l *Link) run() {
 	p.endpoint.note(nil, fmt.Sprintf("stream to %s ended: %v", p.name, l.cause()))
 	close(l.ended)
 	p.endpoint.changed.send()
+	p.lookOut(l.member.Incarnation)
 }
 
 // send is the sender: the link's only goroutine that calls Stream.Send. Each

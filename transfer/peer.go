@@ -29,6 +29,8 @@ type peer struct {
 	link     *Link                   // guarded by mu; nil while no stream is attached
 	received uint64                  // guarded by mu; the latest number of this life
 	out      outgoing                // guarded by mu
+	// processes are those that the lives of the peer were in; guarded by mu.
+	processes []identity
 }
 
 // peer returns the record of a peer, a new one if there is none.

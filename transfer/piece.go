@@ -80,6 +80,7 @@ type target struct {
 	peer     *peer
 	member   ownership.Member
 	segments []wire.Segment
+	space    wire.Space
 }
 
 // accessOf says what happens to the memory of whoever publishes its address.
@@ -133,7 +134,7 @@ func (e *Endpoint) target(name ownership.PieceName, direction backend.Direction,
 	if err != nil {
 		return t, err
 	}
-	t.segments = wireSegments(where)
+	t.segments, t.space = wireSegments(where), wire.Space{Kind: wire.MemoryKind(p.Region.memory.Kind), Device: p.Region.memory.Device}
 	// The peer would refuse to read what is not valid: find that out now.
 	sample := t.request(direction, p.Label, wireClaim(ownership.ClaimName{
 		Owner: e.Incarnation(), Piece: name, Accessor: t.member.Accessor, Incarnation: t.member.Incarnation, Sequence: 1,
@@ -146,7 +147,7 @@ func (e *Endpoint) target(name ownership.PieceName, direction backend.Direction,
 }
 
 func (t target) request(direction backend.Direction, label string, claim wire.ClaimName) wire.RequestData {
-	return wire.RequestData{Claim: claim, Direction: wire.Direction(direction), Segments: t.segments, Label: label}
+	return wire.RequestData{Claim: claim, Direction: wire.Direction(direction), Space: t.space, Segments: t.segments, Label: label}
 }
 
 // cohort is who may touch the piece's memory.

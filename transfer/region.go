@@ -4,6 +4,8 @@
 package transfer
 
 import (
+	"math"
+
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/memory"
 	"github.com/kvxfer/kvxfer/ownership"
@@ -52,6 +54,46 @@ func (e *Endpoint) RegisterMemory(id string, m backend.Memory) (*Region, error) 
 		return nil, invalid("region "+id, "address or length is 0")
 	}
 	return e.register(&Region{endpoint: e, id: id, memory: m, release: func() {}})
+}
+
+// DeviceMemory is memory of a GPU, such as a *cuda.Memory, that can be kept from being
+// freed.
+type DeviceMemory interface {
+	Addr() uintptr
+	Len() int
+	// Device returns the GPU's ordinal in this process; false where the memory is the
+	// host's, pinned for a GPU or not.
+	Device() (ordinal int, onDevice bool)
+	// Hold keeps the memory allocated until release is called.
+	Hold() (release func(), err error)
+}
+
+// RegisterDevice makes memory of a GPU usable in transfers, or memory of the host that a
+// GPU's driver has pinned. It cannot be freed before the region is deregistered. The
+// error matches backend.ErrMemoryKind where the backend serves the host's memory only.
+//
+// What was measured of a transport's end was measured of host memory: with a device's
+// registered, nothing but an operator's statement is a fence (see package fence).
+func (e *Endpoint) RegisterDevice(id string, m DeviceMemory) (*Region, error) {
+	if m == nil {
+		return nil, invalid("region "+id, "the memory is nil")
+	}
+	memory := backend.Memory{Addr: m.Addr(), Len: uint64(max(0, m.Len()))}
+	if ordinal, on := m.Device(); on {
+		if ordinal < 0 || ordinal > math.MaxInt32 {
+			return nil, invalid("region "+id, "device %d", ordinal)
+		}
+		memory.Space = backend.Space{Kind: backend.VRAM, Device: uint32(ordinal)}
+	}
+	release, err := m.Hold()
+	if err != nil {
+		return nil, invalid("region "+id, "%w", err)
+	}
+	r, err := e.register(&Region{endpoint: e, id: id, release: release, memory: memory})
+	if r == nil {
+		release()
+	}
+	return r, err
 }
 
 func (e *Endpoint) register(r *Region) (*Region, error) {

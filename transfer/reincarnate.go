@@ -146,13 +146,8 @@ func (e *Endpoint) fenceOwn(proven fence.Verdict) (freed int) {
 			continue
 		}
 		for _, p := range e.everyPeer() {
-			effects, err := e.registry.Fence(e.now(), ownership.FenceSpec{Accessor: p.name, Scope: f.scope})
-			for _, effect := range effects {
-				if moved, ok := effect.(*ownership.ClaimMoved); ok && moved.Event == claim.Fence {
-					freed++
-				}
-			}
-			e.apply(effects)
+			done, err := e.fence(ownership.FenceSpec{Accessor: p.name, Scope: f.scope}, f.Why)
+			freed += done.Freed
 			if err != nil {
 				e.config.Log.Error("fence", "peer", p.name, "scope", f.scope, "error", err)
 			}

@@ -26,6 +26,7 @@ type Request struct {
 	claim     ownership.ClaimName // the peer's own, on us
 	direction backend.Direction
 	segments  []backend.Segment // of the peer
+	space     backend.Space     // of the peer's memory
 	label     string
 	pieces    uint32        // of the session, that name us; 0: not decided
 	withdrawn chan struct{} // closed when the peer needs no answer any more
@@ -119,6 +120,7 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	r := &Request{
 		endpoint: e, life: life, from: l.member, piece: claim.Piece, claim: claim, direction: backend.Direction(m.Direction),
 		segments: backendSegments(m.Segments), label: m.Label, pieces: m.Pieces,
+		space:     backend.Space{Kind: backend.MemoryKind(m.Space.Kind), Device: m.Space.Device},
 		withdrawn: make(chan struct{}),
 	}
 	r.from.Sequence = claim.Sequence

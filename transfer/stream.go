@@ -34,6 +34,15 @@ type Stream interface {
 	Close() error
 }
 
+// ProcessStream is a Stream that knows, by the kernel's word, which process is at the
+// other end; see Endpoint.FenceGone.
+type ProcessStream interface {
+	Stream
+	// PeerProcess returns the process's number as it is seen from here, 0 where it
+	// has none; false where the peer may be of another host.
+	PeerProcess() (pid int, local bool)
+}
+
 // pipeDepth is how many messages one direction of a Pipe holds before Send blocks.
 const pipeDepth = 64
 

@@ -24,6 +24,7 @@ type Endpoint struct {
 	Taken   time.Time
 	Elapsed time.Duration
 	Pools   []Pool // see PoolOf; sorted by region
+	Fences  []Fence
 }
 
 // Of explains a snapshot.
@@ -33,7 +34,7 @@ func Of(e Endpoint, s ownership.Snapshot) *Report {
 	r := &Report{
 		Schema: Schema, Endpoint: e.Name, Incarnation: e.Incarnation.String(), Taken: e.Taken, Elapsed: b.now,
 		Admission: admission(&s), Fatal: fatal(&s), Regions: make([]Region, 0, len(s.Regions)),
-		Pools: pools(e.Pools, s.Fatal), Waiting: waiting(&s),
+		Pools: pools(e.Pools, s.Fatal), Waiting: waiting(&s), Fences: e.Fences,
 		Totals: Totals{n.Admitted, n.Released, n.Owners, n.Retained, n.Sessions, n.Outbox},
 	}
 	owners := b.owners()

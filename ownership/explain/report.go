@@ -22,6 +22,8 @@ type Report struct {
 	Regions   []Region      `json:"regions"` // all, the free ones too, sorted by id
 	Pools     []Pool        `json:"pools"`   // of blocks, sorted by region
 	Waiting   []Waiting     `json:"waiting"` // messages for peers, in each stream's order
+	// Fences are those that were applied, in order; the latest where there are many.
+	Fences []Fence `json:"fences,omitempty"`
 }
 
 // Admission is what is taken in, and what to do about it.

@@ -37,6 +37,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for i := range r.Waiting {
 		fmt.Fprintf(b, "waiting    %s\n", r.Waiting[i].Text)
 	}
+	for i := range r.Fences {
+		fmt.Fprintf(b, "fenced     %s\n", r.Fences[i].Text)
+	}
 	fmt.Fprintf(b, "free       %s of %d\n", count(free, "region"), len(r.Regions))
 	return b.Flush()
 }

@@ -17,6 +17,7 @@ func encode(m wire.Message) (*pb.Frame, error) {
 		return &pb.Frame{Message: &pb.Frame_Hello{Hello: &pb.Hello{
 			Major: m.Version.Major, Minor: m.Version.Minor, Endpoint: m.Endpoint, Incarnation: m.Incarnation[:],
 			Watermark: m.Watermark, Capabilities: m.Capabilities, Metadata: m.Metadata, Agent: m.Agent,
+			Process: encodeProcess(m.Process),
 		}}}, nil
 	case wire.RequestData:
 		return &pb.Frame{Message: &pb.Frame_RequestData{RequestData: encodeRequest(m)}}, nil
@@ -45,13 +46,20 @@ func encode(m wire.Message) (*pb.Frame, error) {
 func encodeRequest(m wire.RequestData) *pb.RequestData {
 	r := &pb.RequestData{
 		Seq: m.Seq, Claim: encodeClaim(m.Claim), Metadata: m.Metadata, Label: m.Label,
-		Direction: pb.Direction(m.Direction), Pieces: m.Pieces,
+		Direction: pb.Direction(m.Direction), Pieces: m.Pieces, Memory: pb.MemoryKind(m.Space.Kind), Device: m.Space.Device,
 		Addrs: make([]uint64, len(m.Segments)), Lens: make([]uint64, len(m.Segments)),
 	}
 	for i, s := range m.Segments {
 		r.Addrs[i], r.Lens[i] = s.Addr, s.Len
 	}
 	return r
+}
+
+func encodeProcess(p wire.Process) *pb.Process {
+	if p == (wire.Process{}) {
+		return nil
+	}
+	return &pb.Process{Pid: p.PID, Started: p.Started, Boot: p.Boot, Namespace: p.Namespace}
 }
 
 func encodeSession(s wire.SessionName) *pb.SessionName {
@@ -148,6 +156,10 @@ func (d *decoder) hello(h *pb.Hello, v wire.Version) wire.Message {
 		Version: v, Endpoint: h.GetEndpoint(),
 		Incarnation: d.incarnation("Incarnation", h.GetIncarnation()), Watermark: h.GetWatermark(),
 		Capabilities: h.GetCapabilities(), Metadata: h.GetMetadata(), Agent: h.GetAgent(),
+		Process: wire.Process{
+			PID: h.GetProcess().GetPid(), Started: h.GetProcess().GetStarted(),
+			Boot: h.GetProcess().GetBoot(), Namespace: h.GetProcess().GetNamespace(),
+		},
 	}
 }
 
@@ -163,6 +175,7 @@ func (d *decoder) request(r *pb.RequestData) wire.Message {
 	}
 	return wire.RequestData{
 		Seq: r.GetSeq(), Claim: d.claim(r.GetClaim()), Direction: wire.Direction(d.code("Direction", int32(r.GetDirection()))),
+		Space:    wire.Space{Kind: wire.MemoryKind(d.code("Space.Kind", int32(r.GetMemory()))), Device: r.GetDevice()},
 		Segments: segments, Metadata: r.GetMetadata(), Label: r.GetLabel(), Pieces: r.GetPieces(),
 	}
 }

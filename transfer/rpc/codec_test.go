@@ -19,8 +19,8 @@ func samples() []wire.Message {
 	session := wire.SessionName{Request: wire.RequestID{Endpoint: "decode-0", Number: 17}, Attempt: 2}
 	claim := wire.ClaimName{Owner: wire.Incarnation{1}, Session: session, Piece: "kv/3", Accessor: "prefill-0", Incarnation: wire.Incarnation{2}, Sequence: 5}
 	return []wire.Message{
-		wire.Hello{Version: wire.Version{Major: 1, Minor: 7}, Endpoint: "prefill-0", Incarnation: wire.Incarnation{9}, Watermark: 4, Capabilities: 3, Metadata: []byte("md"), Agent: "prefill-0:2"},
-		wire.RequestData{Seq: 1, Claim: claim, Segments: []wire.Segment{{Addr: 1 << 40, Len: 16384}, {Addr: 3, Len: 1}}, Metadata: []byte("new"), Label: "chat 7", Direction: wire.Read, Pieces: 3},
+		wire.Hello{Version: wire.Version{Major: 1, Minor: 7}, Endpoint: "prefill-0", Incarnation: wire.Incarnation{9}, Watermark: 4, Capabilities: 3, Metadata: []byte("md"), Agent: "prefill-0:2", Process: wire.Process{PID: 17, Started: 1 << 40, Boot: "b", Namespace: "pid:[4]"}},
+		wire.RequestData{Seq: 1, Claim: claim, Segments: []wire.Segment{{Addr: 1 << 40, Len: 16384}, {Addr: 3, Len: 1}}, Metadata: []byte("new"), Label: "chat 7", Direction: wire.Read, Pieces: 3, Space: wire.Space{Kind: wire.VRAM, Device: 2}},
 		wire.Result{Seq: 2, Claim: claim, Evidence: wire.FailedQuiesced},
 		wire.CancelSession{Seq: 3, Session: session, From: wire.Send},
 		wire.SessionQuiesced{Seq: 4, Session: session},

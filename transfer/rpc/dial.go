@@ -66,39 +66,40 @@ type dialer struct {
 	dialErr error    // guarded by mu
 	taps    []*tap   // guarded by mu; one for each connection
 	names   []string // guarded by mu; in the certificate of who answered last
+	pid     int      // guarded by mu; of who answered last, as checkUser found it
 }
 
 // dial is called by gRPC, perhaps again after a failure.
 func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
-	t, names, err := d.connect(ctx)
+	t, names, pid, err := d.connect(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.dialErr = err; err != nil {
 		return nil, err
 	}
-	d.taps, d.names = append(d.taps, t), names
+	d.taps, d.names, d.pid = append(d.taps, t), names, pid
 	return t, nil
 }
 
 // connect opens a connection to somebody who may be who we want.
-func (d *dialer) connect(ctx context.Context) (t *tap, names []string, err error) {
+func (d *dialer) connect(ctx context.Context) (t *tap, names []string, pid int, err error) {
 	var nd net.Dialer
 	c, err := nd.DialContext(ctx, d.target.network, d.target.address)
 	if err != nil {
-		return nil, nil, &AddressError{Addr: d.addr, Kind: ErrUnreachable, Err: err}
+		return nil, nil, 0, &AddressError{Addr: d.addr, Kind: ErrUnreachable, Err: err}
 	}
-	if err := checkUser(c); err != nil {
+	if pid, err = checkUser(c); err != nil {
 		_ = c.Close()
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
 	if d.config.Identity == nil {
-		return &tap{Conn: c}, nil, nil
+		return &tap{Conn: c}, nil, pid, nil
 	}
 	secure, first, err := d.config.shakeHands(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, 0, err
 	}
-	return &tap{Conn: secure, ahead: first}, namesOf(secure.ConnectionState().PeerCertificates[0]), nil
+	return &tap{Conn: secure, ahead: first}, namesOf(secure.ConnectionState().PeerCertificates[0]), pid, nil
 }
 
 // open starts the call and waits for the listener's marker.
@@ -122,6 +123,7 @@ func (d *dialer) open(ctx context.Context, conn *grpc.ClientConn) (*Stream, erro
 	}
 	d.mu.Lock()
 	s := newStream(callCtx, d.addr, call, abort, d.config, d.names, d.config.meter())
+	s.pid = d.pid
 	d.mu.Unlock()
 	go s.write(callCtx)
 	s.closeCall = func() {

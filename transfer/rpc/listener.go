@@ -150,6 +150,7 @@ func (c *control) Attach(call grpc.BidiStreamingServer[pb.Frame, pb.Frame]) erro
 		who = names[0]
 	}
 	s := newStream(ctx, who, call, abort, l.config, names, meter)
+	s.pid = peerPID(call.Context())
 	if err := call.SendHeader(metadata.Pairs(marker, wire.Current.String())); err != nil {
 		return err
 	}
@@ -183,7 +184,10 @@ func (l *userListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if checkUser(c) == nil {
+		if pid, err := checkUser(c); err == nil {
+			if pid != notLocal {
+				c = &processConn{Conn: c, at: processAddr{Addr: c.RemoteAddr(), pid: pid}}
+			}
 			return c, nil
 		}
 		l.refused.Add(1)

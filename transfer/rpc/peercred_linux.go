@@ -12,16 +12,17 @@ import (
 )
 
 // checkUser returns an error if c is a Unix socket whose other end belongs to
-// another user. The kernel recorded who that is when the connection was made,
-// or, seen from the side that dialled, when the listener began to listen.
-func checkUser(c net.Conn) error {
+// another user, and otherwise the process there: 0 where it has no number here, notLocal
+// where c is no such socket. The kernel recorded who that is when the connection was
+// made, or, seen from the side that dialled, when the listener began to listen.
+func checkUser(c net.Conn) (pid int, err error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {
-		return nil
+		return notLocal, nil
 	}
 	raw, err := u.SyscallConn()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	var cred *unix.Ucred
 	var credErr error
@@ -29,12 +30,12 @@ func checkUser(c net.Conn) error {
 		cred, credErr = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if credErr != nil {
-		return fmt.Errorf("SO_PEERCRED: %w", credErr)
+		return 0, fmt.Errorf("SO_PEERCRED: %w", credErr)
 	}
-	return compareUser(int(cred.Uid), os.Geteuid())
+	return int(cred.Pid), compareUser(int(cred.Uid), os.Geteuid())
 }
 
 func compareUser(theirs, ours int) error {

@@ -12,9 +12,9 @@ import (
 
 // checkUser refuses every Unix socket: who is at the other end is known on
 // Linux only.
-func checkUser(c net.Conn) error {
+func checkUser(c net.Conn) (pid int, err error) {
 	if _, ok := c.(*net.UnixConn); ok {
-		return fmt.Errorf("%w, for all that is known on this system", ErrForeignUser)
+		return 0, fmt.Errorf("%w, for all that is known on this system", ErrForeignUser)
 	}
-	return nil
+	return notLocal, nil
 }

@@ -27,6 +27,7 @@ type Stream struct {
 	config *Config
 	peer   string   // for errors
 	names  []string // in the peer's certificate; nil without TLS
+	pid    int      // of the peer's process, as checkUser found it
 	meter  *meter
 	frames frames
 	ctx    context.Context // ends with the call
@@ -57,7 +58,16 @@ func newStream(ctx context.Context, peer string, frames frames, abort func(), co
 // one; nil without TLS, where the Hello is all that is known.
 func (s *Stream) PeerNames() []string { return slices.Clone(s.names) }
 
-var _ transfer.Stream = (*Stream)(nil)
+// PeerProcess returns the number of the process at the other end of a Unix socket, as
+// the kernel recorded it when the connection was made, or when its listener began to
+// listen; 0 where it has no number here, since it is of another process namespace. For
+// anything but a Unix socket local is false.
+func (s *Stream) PeerProcess() (pid int, local bool) { return max(s.pid, 0), s.pid >= 0 }
+
+var (
+	_ transfer.Stream        = (*Stream)(nil)
+	_ transfer.ProcessStream = (*Stream)(nil)
+)
 
 // frames is what both ends of a gRPC call have in common.
 type frames interface {

@@ -89,6 +89,27 @@ func (d Direction) String() string { return name(directionNames[:], int(d), "dir
 // IsValid reports whether d is one of the two directions.
 func (d Direction) IsValid() bool { return d == Write || d == Read }
 
+// MemoryKind is whose memory it is. The numbers are stable, and those of package
+// backend; DRAM is the zero value.
+type MemoryKind uint8
+
+// The kinds of memory.
+const (
+	DRAM MemoryKind = iota // the host's
+	VRAM                   // a GPU's
+)
+
+// String returns "DRAM" or "VRAM".
+func (k MemoryKind) String() string {
+	if k == DRAM {
+		return "DRAM"
+	}
+	return name([]string{VRAM: "VRAM"}, int(k), "memory kind")
+}
+
+// IsValid reports whether k is one of the two kinds.
+func (k MemoryKind) IsValid() bool { return k <= VRAM }
+
 func name(names []string, i int, what string) string {
 	if i > 0 && i < len(names) {
 		return names[i]

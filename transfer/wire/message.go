@@ -55,6 +55,16 @@ type Hello struct {
 	// Metadata is what the peer's backend needs to reach this endpoint's
 	// registered memory, opaque here. It may be empty.
 	Metadata []byte
+	// Process is the process that the endpoint lives in, zero where that is not
+	// said. It is believed only as far as the kernel says the same.
+	Process Process
+}
+
+// Process names one process of a host for good; see package fence.
+type Process struct {
+	PID             uint32
+	Started         uint64
+	Boot, Namespace string
 }
 
 // RequestData asks an accessor to write Segments, or to read them. From this
@@ -64,6 +74,9 @@ type RequestData struct {
 	Claim ClaimName // the receiver's claim on this accessor
 	// Direction says whether the accessor writes or reads.
 	Direction Direction
+	// Space is what the memory is. A peer that knows host memory only takes a
+	// device's for that, and its backend refuses the unknown addresses.
+	Space Space
 	// Segments are the owner's memory, in the order in which the data is meant.
 	Segments []Segment
 	// Metadata replaces that of the Hello when registrations changed; empty

@@ -50,6 +50,12 @@ func (c ClaimName) String() string {
 	return fmt.Sprintf("%v/%s:%s#%d", c.Session, c.Piece, c.Accessor, c.Sequence)
 }
 
+// Space is what memory is in: the host's, which is the zero value, or a device's.
+type Space struct {
+	Kind   MemoryKind
+	Device uint32 // the GPU's ordinal in its process; 0 for DRAM
+}
+
 // Segment is one contiguous range of the receiver's registered memory.
 type Segment struct {
 	Addr uint64

@@ -74,6 +74,7 @@ func (m Hello) Validate() error {
 		c.endpoint("Agent", m.Agent)
 	}
 	c.atMost("Metadata", len(m.Metadata), MaxMetadata, "bytes")
+	c.process(m.Process)
 	return c.err()
 }
 
@@ -83,6 +84,10 @@ func (m RequestData) Validate() error {
 	c.positive("Seq", m.Seq)
 	c.claim(m.Claim)
 	c.valid("Direction", m.Direction.IsValid(), m.Direction)
+	c.valid("Space.Kind", m.Space.Kind.IsValid(), m.Space.Kind)
+	if m.Space.Kind == DRAM && m.Space.Device != 0 {
+		c.fail("Space.Device", "is %d, of the host's memory", m.Space.Device)
+	}
 	c.segments(m.Segments)
 	c.atMost("Metadata", len(m.Metadata), MaxMetadata, "bytes")
 	c.text("Label", m.Label, MaxLabel)
@@ -225,6 +230,21 @@ func (c *checker) claim(n ClaimName) {
 	c.endpoint("Claim.Accessor", n.Accessor)
 	c.incarnation("Claim.Incarnation", n.Incarnation)
 	c.positive("Claim.Sequence", n.Sequence)
+}
+
+// process checks one that is said; the zero value says nothing.
+func (c *checker) process(p Process) {
+	if p == (Process{}) {
+		return
+	}
+	if p.PID == 0 || p.PID > math.MaxInt32 {
+		c.fail("Process.PID", "is %d", p.PID)
+	}
+	c.text("Process.Boot", p.Boot, MaxEndpoint)
+	c.text("Process.Namespace", p.Namespace, MaxEndpoint)
+	if p.Boot == "" || p.Namespace == "" {
+		c.fail("Process", "does not say where its number means something")
+	}
 }
 
 func (c *checker) segments(segments []Segment) {

@@ -42,6 +42,8 @@ func TestValidMessages(t *testing.T) {
 		wire.SessionQuiesced{Seq: 4, Session: session()},
 		wire.Receipt{}, wire.Receipt{Received: 9, Watermark: 3}, wire.Goodbye{}, wire.Confirmed{Seq: 5, Claim: claim()},
 		with(request(), func(m *wire.RequestData) { m.Direction, m.Pieces = wire.Read, 2 }),
+		with(request(), func(m *wire.RequestData) { m.Space = wire.Space{Kind: wire.VRAM, Device: 7} }),
+		with(hello(), func(m *wire.Hello) { m.Process = wire.Process{PID: 7, Started: 9, Boot: "b", Namespace: "pid:[4]"} }),
 	} {
 		if err := m.Validate(); err != nil {
 			t.Errorf("%v: %v", m, err)
@@ -74,6 +76,13 @@ func TestValidateNamesTheField(t *testing.T) {
 		{"Incarnation", with(hello(), func(m *H) { m.Incarnation = wire.Incarnation{} })},
 		{"Agent", with(hello(), func(m *H) { m.Agent = "a b" })},
 		{"Metadata", with(hello(), func(m *H) { m.Metadata = make([]byte, wire.MaxMetadata+1) })},
+		{"Process.PID", with(hello(), func(m *H) { m.Process = wire.Process{Started: 9, Boot: "b", Namespace: "n"} })},
+		{"Process.PID", with(hello(), func(m *H) { m.Process = wire.Process{PID: 1 << 31, Boot: "b", Namespace: "n"} })},
+		{"Process", with(hello(), func(m *H) { m.Process = wire.Process{PID: 1, Boot: "b"} })},
+		{"Process.Boot", with(hello(), func(m *H) { m.Process = wire.Process{PID: 1, Boot: long(wire.MaxEndpoint + 1), Namespace: "n"} })},
+		{"Process.Namespace", with(hello(), func(m *H) { m.Process = wire.Process{PID: 1, Boot: "b", Namespace: "a\nb"} })},
+		{"Space.Kind", with(request(), func(m *D) { m.Space.Kind = 2 })},
+		{"Space.Device", with(request(), func(m *D) { m.Space.Device = 1 })},
 		{"Seq", with(request(), func(m *D) { m.Seq = 0 })},
 		{"Claim.Owner", with(request(), func(m *D) { m.Claim.Owner = wire.Incarnation{} })},
 		{"Claim.Session.Request.Endpoint", with(request(), func(m *D) { m.Claim.Session.Request.Endpoint = "" })},

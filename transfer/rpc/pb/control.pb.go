@@ -77,6 +77,53 @@ func (Direction) EnumDescriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{0}
 }
 
+// The numbers are those of wire.MemoryKind.
+type MemoryKind int32
+
+const (
+	MemoryKind_MEMORY_KIND_DRAM MemoryKind = 0
+	MemoryKind_MEMORY_KIND_VRAM MemoryKind = 1
+)
+
+// Enum value maps for MemoryKind.
+var (
+	MemoryKind_name = map[int32]string{
+		0: "MEMORY_KIND_DRAM",
+		1: "MEMORY_KIND_VRAM",
+	}
+	MemoryKind_value = map[string]int32{
+		"MEMORY_KIND_DRAM": 0,
+		"MEMORY_KIND_VRAM": 1,
+	}
+)
+
+func (x MemoryKind) Enum() *MemoryKind {
+	p := new(MemoryKind)
+	*p = x
+	return p
+}
+
+func (x MemoryKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (MemoryKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_control_proto_enumTypes[1].Descriptor()
+}
+
+func (MemoryKind) Type() protoreflect.EnumType {
+	return &file_control_proto_enumTypes[1]
+}
+
+func (x MemoryKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use MemoryKind.Descriptor instead.
+func (MemoryKind) EnumDescriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{1}
+}
+
 // The numbers are those of wire.Evidence.
 type Evidence int32
 
@@ -117,11 +164,11 @@ func (x Evidence) String() string {
 }
 
 func (Evidence) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[1].Descriptor()
+	return file_control_proto_enumTypes[2].Descriptor()
 }
 
 func (Evidence) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[1]
+	return &file_control_proto_enumTypes[2]
 }
 
 func (x Evidence) Number() protoreflect.EnumNumber {
@@ -130,7 +177,7 @@ func (x Evidence) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Evidence.Descriptor instead.
 func (Evidence) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{1}
+	return file_control_proto_rawDescGZIP(), []int{2}
 }
 
 // The numbers are those of wire.Side.
@@ -167,11 +214,11 @@ func (x Side) String() string {
 }
 
 func (Side) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[2].Descriptor()
+	return file_control_proto_enumTypes[3].Descriptor()
 }
 
 func (Side) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[2]
+	return &file_control_proto_enumTypes[3]
 }
 
 func (x Side) Number() protoreflect.EnumNumber {
@@ -180,7 +227,7 @@ func (x Side) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Side.Descriptor instead.
 func (Side) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{2}
+	return file_control_proto_rawDescGZIP(), []int{3}
 }
 
 // Frame carries one message, or several. The field numbers are the codes of wire.Kind.
@@ -382,6 +429,7 @@ type Hello struct {
 	Capabilities  uint64                 `protobuf:"varint,6,opt,name=capabilities,proto3" json:"capabilities,omitempty"`
 	Metadata      []byte                 `protobuf:"bytes,7,opt,name=metadata,proto3" json:"metadata,omitempty"`
 	Agent         string                 `protobuf:"bytes,8,opt,name=agent,proto3" json:"agent,omitempty"`
+	Process       *Process               `protobuf:"bytes,9,opt,name=process,proto3" json:"process,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -472,6 +520,81 @@ func (x *Hello) GetAgent() string {
 	return ""
 }
 
+func (x *Hello) GetProcess() *Process {
+	if x != nil {
+		return x.Process
+	}
+	return nil
+}
+
+type Process struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pid           uint32                 `protobuf:"varint,1,opt,name=pid,proto3" json:"pid,omitempty"`
+	Started       uint64                 `protobuf:"varint,2,opt,name=started,proto3" json:"started,omitempty"`
+	Boot          string                 `protobuf:"bytes,3,opt,name=boot,proto3" json:"boot,omitempty"`
+	Namespace     string                 `protobuf:"bytes,4,opt,name=namespace,proto3" json:"namespace,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Process) Reset() {
+	*x = Process{}
+	mi := &file_control_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Process) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Process) ProtoMessage() {}
+
+func (x *Process) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Process.ProtoReflect.Descriptor instead.
+func (*Process) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Process) GetPid() uint32 {
+	if x != nil {
+		return x.Pid
+	}
+	return 0
+}
+
+func (x *Process) GetStarted() uint64 {
+	if x != nil {
+		return x.Started
+	}
+	return 0
+}
+
+func (x *Process) GetBoot() string {
+	if x != nil {
+		return x.Boot
+	}
+	return ""
+}
+
+func (x *Process) GetNamespace() string {
+	if x != nil {
+		return x.Namespace
+	}
+	return ""
+}
+
 type SessionName struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Endpoint      string                 `protobuf:"bytes,1,opt,name=endpoint,proto3" json:"endpoint,omitempty"`
@@ -483,7 +606,7 @@ type SessionName struct {
 
 func (x *SessionName) Reset() {
 	*x = SessionName{}
-	mi := &file_control_proto_msgTypes[2]
+	mi := &file_control_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -495,7 +618,7 @@ func (x *SessionName) String() string {
 func (*SessionName) ProtoMessage() {}
 
 func (x *SessionName) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[2]
+	mi := &file_control_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -508,7 +631,7 @@ func (x *SessionName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionName.ProtoReflect.Descriptor instead.
 func (*SessionName) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{2}
+	return file_control_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SessionName) GetEndpoint() string {
@@ -546,7 +669,7 @@ type ClaimName struct {
 
 func (x *ClaimName) Reset() {
 	*x = ClaimName{}
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +681,7 @@ func (x *ClaimName) String() string {
 func (*ClaimName) ProtoMessage() {}
 
 func (x *ClaimName) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +694,7 @@ func (x *ClaimName) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimName.ProtoReflect.Descriptor instead.
 func (*ClaimName) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{3}
+	return file_control_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ClaimName) GetOwner() []byte {
@@ -622,19 +745,21 @@ type RequestData struct {
 	Claim *ClaimName             `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// Segment i is lens[i] bytes at addrs[i]: two packed lists, because a
 	// request has thousands of segments.
-	Addrs         []uint64  `protobuf:"fixed64,3,rep,packed,name=addrs,proto3" json:"addrs,omitempty"`
-	Lens          []uint64  `protobuf:"varint,4,rep,packed,name=lens,proto3" json:"lens,omitempty"`
-	Metadata      []byte    `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
-	Label         string    `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
-	Direction     Direction `protobuf:"varint,7,opt,name=direction,proto3,enum=kvxfer.transfer.v1.Direction" json:"direction,omitempty"`
-	Pieces        uint32    `protobuf:"varint,8,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	Addrs         []uint64   `protobuf:"fixed64,3,rep,packed,name=addrs,proto3" json:"addrs,omitempty"`
+	Lens          []uint64   `protobuf:"varint,4,rep,packed,name=lens,proto3" json:"lens,omitempty"`
+	Metadata      []byte     `protobuf:"bytes,5,opt,name=metadata,proto3" json:"metadata,omitempty"`
+	Label         string     `protobuf:"bytes,6,opt,name=label,proto3" json:"label,omitempty"`
+	Direction     Direction  `protobuf:"varint,7,opt,name=direction,proto3,enum=kvxfer.transfer.v1.Direction" json:"direction,omitempty"`
+	Pieces        uint32     `protobuf:"varint,8,opt,name=pieces,proto3" json:"pieces,omitempty"`
+	Memory        MemoryKind `protobuf:"varint,9,opt,name=memory,proto3,enum=kvxfer.transfer.v1.MemoryKind" json:"memory,omitempty"`
+	Device        uint32     `protobuf:"varint,10,opt,name=device,proto3" json:"device,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RequestData) Reset() {
 	*x = RequestData{}
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -646,7 +771,7 @@ func (x *RequestData) String() string {
 func (*RequestData) ProtoMessage() {}
 
 func (x *RequestData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -659,7 +784,7 @@ func (x *RequestData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestData.ProtoReflect.Descriptor instead.
 func (*RequestData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{4}
+	return file_control_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *RequestData) GetSeq() uint64 {
@@ -718,6 +843,20 @@ func (x *RequestData) GetPieces() uint32 {
 	return 0
 }
 
+func (x *RequestData) GetMemory() MemoryKind {
+	if x != nil {
+		return x.Memory
+	}
+	return MemoryKind_MEMORY_KIND_DRAM
+}
+
+func (x *RequestData) GetDevice() uint32 {
+	if x != nil {
+		return x.Device
+	}
+	return 0
+}
+
 type Result struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Seq           uint64                 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -729,7 +868,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +880,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +893,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5}
+	return file_control_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Result) GetSeq() uint64 {
@@ -789,7 +928,7 @@ type CancelSession struct {
 
 func (x *CancelSession) Reset() {
 	*x = CancelSession{}
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +940,7 @@ func (x *CancelSession) String() string {
 func (*CancelSession) ProtoMessage() {}
 
 func (x *CancelSession) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +953,7 @@ func (x *CancelSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelSession.ProtoReflect.Descriptor instead.
 func (*CancelSession) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{6}
+	return file_control_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CancelSession) GetSeq() uint64 {
@@ -848,7 +987,7 @@ type SessionQuiesced struct {
 
 func (x *SessionQuiesced) Reset() {
 	*x = SessionQuiesced{}
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -860,7 +999,7 @@ func (x *SessionQuiesced) String() string {
 func (*SessionQuiesced) ProtoMessage() {}
 
 func (x *SessionQuiesced) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -873,7 +1012,7 @@ func (x *SessionQuiesced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionQuiesced.ProtoReflect.Descriptor instead.
 func (*SessionQuiesced) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{7}
+	return file_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SessionQuiesced) GetSeq() uint64 {
@@ -900,7 +1039,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -912,7 +1051,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -925,7 +1064,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{8}
+	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Receipt) GetReceived() uint64 {
@@ -950,7 +1089,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -962,7 +1101,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -975,7 +1114,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 type Confirmed struct {
@@ -988,7 +1127,7 @@ type Confirmed struct {
 
 func (x *Confirmed) Reset() {
 	*x = Confirmed{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1000,7 +1139,7 @@ func (x *Confirmed) String() string {
 func (*Confirmed) ProtoMessage() {}
 
 func (x *Confirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1013,7 +1152,7 @@ func (x *Confirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Confirmed.ProtoReflect.Descriptor instead.
 func (*Confirmed) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Confirmed) GetSeq() uint64 {
@@ -1045,7 +1184,7 @@ const file_control_proto_rawDesc = "" +
 	"\agoodbye\x18\a \x01(\v2\x1b.kvxfer.transfer.v1.GoodbyeH\x00R\agoodbye\x12=\n" +
 	"\tconfirmed\x18\b \x01(\v2\x1d.kvxfer.transfer.v1.ConfirmedH\x00R\tconfirmed\x12-\n" +
 	"\x04more\x18\x10 \x03(\v2\x19.kvxfer.transfer.v1.FrameR\x04moreB\t\n" +
-	"\amessage\"\xe5\x01\n" +
+	"\amessage\"\x9c\x02\n" +
 	"\x05Hello\x12\x14\n" +
 	"\x05major\x18\x01 \x01(\rR\x05major\x12\x14\n" +
 	"\x05minor\x18\x02 \x01(\rR\x05minor\x12\x1a\n" +
@@ -1054,7 +1193,13 @@ const file_control_proto_rawDesc = "" +
 	"\twatermark\x18\x05 \x01(\x04R\twatermark\x12\"\n" +
 	"\fcapabilities\x18\x06 \x01(\x04R\fcapabilities\x12\x1a\n" +
 	"\bmetadata\x18\a \x01(\fR\bmetadata\x12\x14\n" +
-	"\x05agent\x18\b \x01(\tR\x05agent\"[\n" +
+	"\x05agent\x18\b \x01(\tR\x05agent\x125\n" +
+	"\aprocess\x18\t \x01(\v2\x1b.kvxfer.transfer.v1.ProcessR\aprocess\"g\n" +
+	"\aProcess\x12\x10\n" +
+	"\x03pid\x18\x01 \x01(\rR\x03pid\x12\x18\n" +
+	"\astarted\x18\x02 \x01(\x04R\astarted\x12\x12\n" +
+	"\x04boot\x18\x03 \x01(\tR\x04boot\x12\x1c\n" +
+	"\tnamespace\x18\x04 \x01(\tR\tnamespace\"[\n" +
 	"\vSessionName\x12\x1a\n" +
 	"\bendpoint\x18\x01 \x01(\tR\bendpoint\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x18\n" +
@@ -1065,7 +1210,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05piece\x18\x03 \x01(\tR\x05piece\x12\x1a\n" +
 	"\baccessor\x18\x04 \x01(\tR\baccessor\x12 \n" +
 	"\vincarnation\x18\x05 \x01(\fR\vincarnation\x12\x1a\n" +
-	"\bsequence\x18\x06 \x01(\x04R\bsequence\"\x85\x02\n" +
+	"\bsequence\x18\x06 \x01(\x04R\bsequence\"\xd5\x02\n" +
 	"\vRequestData\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x123\n" +
 	"\x05claim\x18\x02 \x01(\v2\x1d.kvxfer.transfer.v1.ClaimNameR\x05claim\x12\x14\n" +
@@ -1074,7 +1219,10 @@ const file_control_proto_rawDesc = "" +
 	"\bmetadata\x18\x05 \x01(\fR\bmetadata\x12\x14\n" +
 	"\x05label\x18\x06 \x01(\tR\x05label\x12;\n" +
 	"\tdirection\x18\a \x01(\x0e2\x1d.kvxfer.transfer.v1.DirectionR\tdirection\x12\x16\n" +
-	"\x06pieces\x18\b \x01(\rR\x06pieces\"\x89\x01\n" +
+	"\x06pieces\x18\b \x01(\rR\x06pieces\x126\n" +
+	"\x06memory\x18\t \x01(\x0e2\x1e.kvxfer.transfer.v1.MemoryKindR\x06memory\x12\x16\n" +
+	"\x06device\x18\n" +
+	" \x01(\rR\x06device\"\x89\x01\n" +
 	"\x06Result\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x123\n" +
 	"\x05claim\x18\x02 \x01(\v2\x1d.kvxfer.transfer.v1.ClaimNameR\x05claim\x128\n" +
@@ -1096,7 +1244,11 @@ const file_control_proto_rawDesc = "" +
 	"\tDirection\x12\x19\n" +
 	"\x15DIRECTION_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fDIRECTION_WRITE\x10\x01\x12\x12\n" +
-	"\x0eDIRECTION_READ\x10\x02*\x7f\n" +
+	"\x0eDIRECTION_READ\x10\x02*8\n" +
+	"\n" +
+	"MemoryKind\x12\x14\n" +
+	"\x10MEMORY_KIND_DRAM\x10\x00\x12\x14\n" +
+	"\x10MEMORY_KIND_VRAM\x10\x01*\x7f\n" +
 	"\bEvidence\x12\x18\n" +
 	"\x14EVIDENCE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vEVIDENCE_OK\x10\x01\x12\x13\n" +
@@ -1122,50 +1274,54 @@ func file_control_proto_rawDescGZIP() []byte {
 	return file_control_proto_rawDescData
 }
 
-var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_control_proto_goTypes = []any{
 	(Direction)(0),          // 0: kvxfer.transfer.v1.Direction
-	(Evidence)(0),           // 1: kvxfer.transfer.v1.Evidence
-	(Side)(0),               // 2: kvxfer.transfer.v1.Side
-	(*Frame)(nil),           // 3: kvxfer.transfer.v1.Frame
-	(*Hello)(nil),           // 4: kvxfer.transfer.v1.Hello
-	(*SessionName)(nil),     // 5: kvxfer.transfer.v1.SessionName
-	(*ClaimName)(nil),       // 6: kvxfer.transfer.v1.ClaimName
-	(*RequestData)(nil),     // 7: kvxfer.transfer.v1.RequestData
-	(*Result)(nil),          // 8: kvxfer.transfer.v1.Result
-	(*CancelSession)(nil),   // 9: kvxfer.transfer.v1.CancelSession
-	(*SessionQuiesced)(nil), // 10: kvxfer.transfer.v1.SessionQuiesced
-	(*Receipt)(nil),         // 11: kvxfer.transfer.v1.Receipt
-	(*Goodbye)(nil),         // 12: kvxfer.transfer.v1.Goodbye
-	(*Confirmed)(nil),       // 13: kvxfer.transfer.v1.Confirmed
+	(MemoryKind)(0),         // 1: kvxfer.transfer.v1.MemoryKind
+	(Evidence)(0),           // 2: kvxfer.transfer.v1.Evidence
+	(Side)(0),               // 3: kvxfer.transfer.v1.Side
+	(*Frame)(nil),           // 4: kvxfer.transfer.v1.Frame
+	(*Hello)(nil),           // 5: kvxfer.transfer.v1.Hello
+	(*Process)(nil),         // 6: kvxfer.transfer.v1.Process
+	(*SessionName)(nil),     // 7: kvxfer.transfer.v1.SessionName
+	(*ClaimName)(nil),       // 8: kvxfer.transfer.v1.ClaimName
+	(*RequestData)(nil),     // 9: kvxfer.transfer.v1.RequestData
+	(*Result)(nil),          // 10: kvxfer.transfer.v1.Result
+	(*CancelSession)(nil),   // 11: kvxfer.transfer.v1.CancelSession
+	(*SessionQuiesced)(nil), // 12: kvxfer.transfer.v1.SessionQuiesced
+	(*Receipt)(nil),         // 13: kvxfer.transfer.v1.Receipt
+	(*Goodbye)(nil),         // 14: kvxfer.transfer.v1.Goodbye
+	(*Confirmed)(nil),       // 15: kvxfer.transfer.v1.Confirmed
 }
 var file_control_proto_depIdxs = []int32{
-	4,  // 0: kvxfer.transfer.v1.Frame.hello:type_name -> kvxfer.transfer.v1.Hello
-	7,  // 1: kvxfer.transfer.v1.Frame.request_data:type_name -> kvxfer.transfer.v1.RequestData
-	8,  // 2: kvxfer.transfer.v1.Frame.result:type_name -> kvxfer.transfer.v1.Result
-	9,  // 3: kvxfer.transfer.v1.Frame.cancel_session:type_name -> kvxfer.transfer.v1.CancelSession
-	10, // 4: kvxfer.transfer.v1.Frame.session_quiesced:type_name -> kvxfer.transfer.v1.SessionQuiesced
-	11, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
-	12, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
-	13, // 7: kvxfer.transfer.v1.Frame.confirmed:type_name -> kvxfer.transfer.v1.Confirmed
-	3,  // 8: kvxfer.transfer.v1.Frame.more:type_name -> kvxfer.transfer.v1.Frame
-	5,  // 9: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
-	6,  // 10: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	0,  // 11: kvxfer.transfer.v1.RequestData.direction:type_name -> kvxfer.transfer.v1.Direction
-	6,  // 12: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	1,  // 13: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
-	5,  // 14: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
-	2,  // 15: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
-	5,  // 16: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
-	6,  // 17: kvxfer.transfer.v1.Confirmed.claim:type_name -> kvxfer.transfer.v1.ClaimName
-	3,  // 18: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
-	3,  // 19: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
-	19, // [19:20] is the sub-list for method output_type
-	18, // [18:19] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	5,  // 0: kvxfer.transfer.v1.Frame.hello:type_name -> kvxfer.transfer.v1.Hello
+	9,  // 1: kvxfer.transfer.v1.Frame.request_data:type_name -> kvxfer.transfer.v1.RequestData
+	10, // 2: kvxfer.transfer.v1.Frame.result:type_name -> kvxfer.transfer.v1.Result
+	11, // 3: kvxfer.transfer.v1.Frame.cancel_session:type_name -> kvxfer.transfer.v1.CancelSession
+	12, // 4: kvxfer.transfer.v1.Frame.session_quiesced:type_name -> kvxfer.transfer.v1.SessionQuiesced
+	13, // 5: kvxfer.transfer.v1.Frame.receipt:type_name -> kvxfer.transfer.v1.Receipt
+	14, // 6: kvxfer.transfer.v1.Frame.goodbye:type_name -> kvxfer.transfer.v1.Goodbye
+	15, // 7: kvxfer.transfer.v1.Frame.confirmed:type_name -> kvxfer.transfer.v1.Confirmed
+	4,  // 8: kvxfer.transfer.v1.Frame.more:type_name -> kvxfer.transfer.v1.Frame
+	6,  // 9: kvxfer.transfer.v1.Hello.process:type_name -> kvxfer.transfer.v1.Process
+	7,  // 10: kvxfer.transfer.v1.ClaimName.session:type_name -> kvxfer.transfer.v1.SessionName
+	8,  // 11: kvxfer.transfer.v1.RequestData.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	0,  // 12: kvxfer.transfer.v1.RequestData.direction:type_name -> kvxfer.transfer.v1.Direction
+	1,  // 13: kvxfer.transfer.v1.RequestData.memory:type_name -> kvxfer.transfer.v1.MemoryKind
+	8,  // 14: kvxfer.transfer.v1.Result.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	2,  // 15: kvxfer.transfer.v1.Result.evidence:type_name -> kvxfer.transfer.v1.Evidence
+	7,  // 16: kvxfer.transfer.v1.CancelSession.session:type_name -> kvxfer.transfer.v1.SessionName
+	3,  // 17: kvxfer.transfer.v1.CancelSession.from:type_name -> kvxfer.transfer.v1.Side
+	7,  // 18: kvxfer.transfer.v1.SessionQuiesced.session:type_name -> kvxfer.transfer.v1.SessionName
+	8,  // 19: kvxfer.transfer.v1.Confirmed.claim:type_name -> kvxfer.transfer.v1.ClaimName
+	4,  // 20: kvxfer.transfer.v1.Control.Attach:input_type -> kvxfer.transfer.v1.Frame
+	4,  // 21: kvxfer.transfer.v1.Control.Attach:output_type -> kvxfer.transfer.v1.Frame
+	21, // [21:22] is the sub-list for method output_type
+	20, // [20:21] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -1188,8 +1344,8 @@ func file_control_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   11,
+			NumEnums:      4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
