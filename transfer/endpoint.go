@@ -50,6 +50,7 @@ type Endpoint struct {
 	sessions   map[ownership.SessionName]*Session // guarded by mu; until closed
 	regions    map[string]*Region                 // guarded by mu
 	peers      map[ownership.Accessor]*peer       // guarded by mu
+	agents     map[string]*peer                   // guarded by mu; by the name towards the backend
 	requests   waiting                            // guarded by mu; not answered yet
 	arrivals   uint64                             // guarded by mu; orders requests
 	onRequest  func(*Request)                     // guarded by mu
@@ -75,7 +76,7 @@ func New(config Config) (*Endpoint, error) {
 	e := &Endpoint{
 		config: config, epoch: time.Now(), timeline: newTimeline(config.Observe, logged), fatal: make(chan struct{}), deciding: make(chan struct{}, 1), living: make(chan struct{}, 1),
 		sessions: map[ownership.SessionName]*Session{}, regions: map[string]*Region{},
-		peers: map[ownership.Accessor]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}, byPeer: map[ownership.Accessor]int{}},
+		peers: map[ownership.Accessor]*peer{}, agents: map[string]*peer{}, requests: waiting{byName: map[ownership.SessionName][]*Request{}, byPeer: map[ownership.Accessor]int{}},
 		onRequest: config.OnRequest,
 	}
 	e.life.Store(&life{incarnation: config.Incarnation, agent: config.Agent, backend: config.Backend})

@@ -6,9 +6,11 @@ package transfer
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer/wire"
 )
@@ -101,21 +103,55 @@ func (p *peer) connect(agent string, metadata []byte, then func(agent string, er
 			agent = p.agent
 		}
 		fresh := len(metadata) > 0 && (p.agent != agent || !bytes.Equal(p.metadata, metadata))
+		before := p.agent
 		p.mu.Unlock()
-		if fresh {
-			if err := p.load(agent, metadata); err != nil {
-				then(agent, err)
-				return
-			}
+		err := p.take(agent)
+		if err == nil && fresh {
+			err = p.load(agent, metadata)
 		}
 		p.mu.Lock()
-		p.agent = agent
-		if fresh {
-			p.metadata = metadata
+		if err == nil {
+			p.agent = agent
+			if fresh {
+				p.metadata = metadata
+			}
 		}
+		now := p.agent
 		p.mu.Unlock()
-		then(agent, nil)
+		for _, name := range []string{before, agent} {
+			if name != now {
+				p.drop(name)
+			}
+		}
+		then(agent, err)
 	})
+}
+
+// take makes an agent's name the peer's. It cannot be our own, nor that of another
+// peer: what is meant for one would be written into the other's memory, and the
+// answer would be that it was delivered.
+func (p *peer) take(agent string) error {
+	e := p.endpoint
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch has := e.agents[agent]; {
+	case agent == e.life.Load().agent:
+		return fmt.Errorf("%w: agent %q is our own", backend.ErrMetadata, agent)
+	case has != nil && has != p:
+		return fmt.Errorf("%w: agent %q is that of peer %s", backend.ErrMetadata, agent, has.name)
+	}
+	e.agents[agent] = p
+	return nil
+}
+
+// drop gives an agent's name up.
+func (p *peer) drop(agent string) {
+	e := p.endpoint
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.agents[agent] == p {
+		delete(e.agents, agent)
+	}
 }
 
 func (p *peer) load(agent string, metadata []byte) error {
@@ -260,6 +296,7 @@ func (p *peer) forget() {
 	p.mu.Lock()
 	p.agent, p.metadata = "", nil
 	p.mu.Unlock()
+	p.drop(agent)
 }
 
 // pending says how much is still to be sent to the peer, or to be confirmed by

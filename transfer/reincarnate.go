@@ -274,6 +274,7 @@ func (p *peer) startOver(cancels []wire.Sequenced) bool {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	defer p.drop(p.agent)
 	for _, m := range p.out.window {
 		if c, ok := m.(wire.CancelSession); ok {
 			if c.Seq = 0; !slices.Contains(cancels, wire.Sequenced(c)) {

@@ -164,6 +164,7 @@ func (e *Endpoint) dismantle(ctx context.Context) error {
 	for _, r := range e.everyRegion() { // those that ended with the agent
 		e.freeRegion(r)
 	}
+	e.halt() // while nobody else may begin another life
 	return nil
 }
 
