@@ -33,6 +33,14 @@ type identity struct {
 	err     error
 }
 
+// gone is evidence that the process has ended.
+func (i *identity) gone() (fence.Exited, error) {
+	if i.err != nil {
+		return fence.Exited{}, i.err
+	}
+	return i.process.Gone()
+}
+
 // identify finds out which process is at the other end. It takes three words that agree:
 // the peer's, which says where it takes itself to live; the kernel's, which recorded
 // who connected; and the process table's, which says when that one started. The peer
@@ -132,10 +140,7 @@ func (e *Endpoint) FenceGone(peer string) ([]Fenced, error) {
 // fenceGone does it for one life. The life is over before the fence, so that no memory is
 // exposed to it after.
 func (e *Endpoint) fenceGone(p *peer, known identity) (Fenced, error) {
-	if known.err != nil {
-		return Fenced{}, known.err
-	}
-	exited, err := known.process.Gone()
+	exited, err := known.gone()
 	if err != nil {
 		return Fenced{}, err
 	}

@@ -107,7 +107,8 @@ func (e *Endpoint) endLife(ctx context.Context, r *Reincarnation) error {
 		return nil
 	}
 	limits := was.backend.Limits()
-	if ahead := fence.Foresee(fence.Case{Limits: limits}); !ahead.Own.Proven {
+	about := e.fenceCase("")
+	if ahead := fence.Foresee(about); !ahead.Own.Proven {
 		return fmt.Errorf("%w: the end of an agent of %s: %v", fence.ErrNotProven, limits.Transport, ahead.Own)
 	}
 	if err := e.calls.close(ctx); err != nil {
@@ -126,13 +127,39 @@ func (e *Endpoint) endLife(ctx context.Context, r *Reincarnation) error {
 		return err
 	}
 	e.poller.drop()
-	r.Proven, err = fence.Judge(fence.Case{Limits: limits}, destroyed)
+	r.Proven, err = fence.Judge(about, destroyed)
 	e.life.Store(&life{incarnation: was.incarnation, agent: was.agent, backend: was.backend, dead: true, proven: r.Proven})
 	if err != nil { // it was foreseen otherwise
 		return err
 	}
 	r.Fenced = e.fenceOwn(r.Proven)
+	if !r.Proven.Passive.Proven {
+		r.Fenced += e.fenceEnded(about, destroyed)
+	}
 	return nil
+}
+
+// fenceEnded fences what the end of the agent and that of a peer's process prove
+// together, of peers whose process is known (see FenceGone) and has ended.
+func (e *Endpoint) fenceEnded(about fence.Case, destroyed fence.Destroyed) (freed int) {
+	for _, p := range e.everyPeer() {
+		for _, known := range p.identities() {
+			exited, err := known.gone()
+			if err != nil || !e.holds(p.name, known.life) {
+				continue
+			}
+			v, err := fence.Judge(about, destroyed, exited)
+			if err != nil || !v.Passive.Proven {
+				continue
+			}
+			done, err := e.fence(ownership.FenceSpec{Accessor: p.name, Incarnation: known.life, Scope: ownership.Passive}, v.Passive.Why)
+			freed += done.Freed
+			if err != nil {
+				e.config.Log.Error("fence", "peer", p.name, "incarnation", known.life, "error", err)
+			}
+		}
+	}
+	return freed
 }
 
 // fenceOwn fences exactly what the end of the agent has proven. It returns the
