@@ -119,8 +119,15 @@ func (b *Backend) Deregister(r backend.Registration) error {
 	return nil
 }
 
-// Metadata returns what peers need; see [backend.Backend].
+// Metadata returns what peers need; see [backend.Backend]. With a plugin for
+// storage there are no peers, and it is empty.
 func (b *Backend) Metadata() ([]byte, error) {
+	if b.plugin.Plugin() != nixl.PluginUCX {
+		if b.agent.Closed() {
+			return nil, b.errClosed()
+		}
+		return nil, nil
+	}
 	md, err := b.agent.Metadata()
 	return md, translate(err)
 }
@@ -133,12 +140,20 @@ func (b *Backend) Connect(peer string, metadata []byte) error {
 	if peer == b.agent.Name() && !b.agent.Closed() {
 		return nil // an agent knows itself
 	}
+	if b.isStore(peer) {
+		return nil
+	}
 	_, err := b.agent.LoadMetadata(metadata, peer)
 	return translate(err)
 }
 
 // Disconnect forgets a peer; see [backend.Backend].
-func (b *Backend) Disconnect(peer string) error { return translate(b.agent.Invalidate(peer)) }
+func (b *Backend) Disconnect(peer string) error {
+	if b.isStore(peer) {
+		return nil // the files stay registered
+	}
+	return translate(b.agent.Invalidate(peer))
+}
 
 // Progress lets NIXL work and returns what arrived; see [backend.Backend].
 func (b *Backend) Progress() ([]backend.Notification, error) {

@@ -35,9 +35,10 @@ const (
 
 // files are the registered files of one backend, by rising address.
 type files struct {
-	mu   sync.Mutex
-	next uint64
-	all  []*File
+	mu     sync.Mutex
+	next   uint64
+	all    []*File
+	stores map[string]bool // other names of our own storage, see Store
 }
 
 // RegisterFile makes the first n bytes of an open file the far side of

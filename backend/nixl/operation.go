@@ -40,6 +40,9 @@ func (b *Backend) Prepare(r backend.Request) (backend.Operation, error) {
 		return nil, err
 	}
 	if b.plugin.Plugin() != nixl.PluginUCX {
+		if b.isStore(cfg.Peer) {
+			cfg.Peer = b.agent.Name()
+		}
 		if err := b.files.resolve(&cfg); err != nil {
 			return nil, err
 		}

@@ -47,13 +47,7 @@ and with 3 where there is no NIXL that works.`,
 }
 
 func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
-	r := doctor.Examine(ctx, doctor.Config{
-		Open: func() (*nixl.Library, error) { return openLibrary(f.library) },
-		Start: func(stderr io.Writer) (*proc.Child, error) {
-			return proc.Start(proc.Spec{Args: append(append([]string(nil), a.peer...), jobDoctor), Stderr: stderr})
-		},
-		Get: getNIXL,
-	})
+	r := doctor.Examine(ctx, a.doctorConfig(f.library))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -65,6 +59,16 @@ func (a *app) doctor(ctx context.Context, f *doctorFlags) error {
 		a.printDoctor(r)
 	}
 	return judgeDoctor(r)
+}
+
+func (a *app) doctorConfig(library string) doctor.Config {
+	return doctor.Config{
+		Open: func() (*nixl.Library, error) { return openLibrary(library) },
+		Start: func(stderr io.Writer) (*proc.Child, error) {
+			return proc.Start(proc.Spec{Args: append(append([]string(nil), a.peer...), jobDoctor), Stderr: stderr})
+		},
+		Get: getNIXL,
+	}
 }
 
 // judgeDoctor turns what was found into an exit code.

@@ -42,15 +42,23 @@ slow:
           operation settles it
   kill    no proof can come: the memory is retained until the grace deadline,
           then FATAL and containment; exit code 4
-  slow    no doubt, no failure: only time`,
+  slow    no doubt, no failure: only time
+
+With --plugin POSIX, or another one that serves files, there is no second
+process: blocks are offloaded to a file and read back, and an endpoint of its
+own owns the file.`,
 		Example: `  kvxfer run
+  kvxfer run --plugin POSIX --file /var/cache/kv
   kvxfer run --count 50 --transport tcp
   kvxfer run --fault stall`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.settle(cmd)
-			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin"), f.checkLoop(cmd), f.check()); err != nil {
+			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin", "plugin", "file"), f.checkLoop(cmd), f.checkStorage(cmd), f.check()); err != nil {
 				return err
+			}
+			if f.storage() {
+				return a.runStorage(cmd.Context(), &f)
 			}
 			return a.run(cmd.Context(), &f)
 		},

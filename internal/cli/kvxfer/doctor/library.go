@@ -143,6 +143,13 @@ func (l *library) environment() {
 	}
 }
 
+// Plugin tries one plugin of a library: whether it works, and why not.
+func Plugin(ctx context.Context, c Config, library, name string) Finding {
+	at := &attempt{}
+	at.try(ctx, &c, Job{Library: library, Plugin: name})
+	return at.finding(name)
+}
+
 // attempt is one plugin that was tried.
 type attempt struct {
 	answer Answer
@@ -181,10 +188,11 @@ func (t *attempt) finding(name string) Finding {
 	if name == nixl.PluginUCX || name == nixl.PluginPOSIX {
 		f.Level = Problem
 	}
-	f.Text = reason(t.log.String())
-	if f.Text == "" {
+	if f.Text = reason(t.log.String()); f.Text == "" {
 		f.Text = t.answer.Error
 	}
-	f.Do = advice(name, f.Text)
+	if f.Do = advice(name, f.Text); strings.HasPrefix(f.Text, noPlugin) {
+		f.Do = `"kvxfer doctor" lists the plugins`
+	}
 	return f
 }

@@ -10,11 +10,15 @@ import (
 	"strings"
 )
 
+// noPlugin is what NIXL says of a plugin that it does not have.
+const noPlugin = "Plugin file does not exist"
+
 // What NIXL logs when a plugin fails: that its library cannot be loaded, or
 // that the plugin itself refused.
 var reasons = []*regexp.Regexp{
 	regexp.MustCompile(`Failed to load plugin from \S+: (.+)`),
 	regexp.MustCompile(`Failed to create engine: (.+)`),
+	regexp.MustCompile(`(` + noPlugin + `: .+)`),
 	regexp.MustCompile(`(?m)^E\d{4} .*?\] (.+)`),
 }
 
