@@ -40,10 +40,9 @@ type runFlags struct {
 	grace, timeout, wait  time.Duration
 	seed                  uint64
 	library               string
-	json                  bool
+	json, recover         bool
 	admin                 string
 	countGiven            bool
-	storageFlags
 }
 
 // The times that a fault is shown with, where the user gave none: long enough
@@ -54,6 +53,7 @@ const (
 	defaultWait    = 10 * time.Second
 	faultGrace     = 2 * time.Second
 	faultWait      = 300 * time.Millisecond
+	recoverWait    = time.Second
 )
 
 func (f *runFlags) add(cmd *cobra.Command) {
@@ -68,6 +68,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.StringVar(&f.transport, "transport", "auto", "`"+alternatives(transports)+"`; with a fault auto means tcp")
 	fl.StringVar(&f.backend, "backend", backendAuto, "`"+alternatives(backends)+"`; auto falls back to loop where there is no NIXL")
 	fl.StringVar(&f.fault, "fault", "", "`"+alternatives(faults)+"` the receiver in the last transfer")
+	fl.BoolVar(&f.recover, "recover", false, "with --fault stall: go on in another life of the sender, with one transfer more")
 	fl.DurationVar(&f.timeout, "timeout", defaultTimeout, "how long a request may take")
 	fl.DurationVar(&f.grace, "grace", defaultGrace, "how long proof may take after that (2s with a fault)")
 	fl.DurationVar(&f.wait, "wait", defaultWait, "how long to wait for an operation before doubting it (300ms with --fault stall)")
@@ -76,7 +77,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.seed, "seed", 1, "`number` that content and orders are made from")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each event")
 	addLibraryFlag(cmd, &f.library)
-	f.addStorage(cmd)
 	completeWords(cmd, "transport", transports...)
 	completeWords(cmd, "backend", backends...)
 	completeWords(cmd, "fault", faults...)
@@ -95,12 +95,18 @@ func (f *runFlags) settle(cmd *cobra.Command) {
 	}
 	if !f.countGiven {
 		f.count = 2 // the first makes the connection, so that the second is in flight at once
+		if f.recover {
+			f.count = 3 // and one more goes on after it
+		}
 	}
-	if !given("grace") {
+	if !given("grace") && !f.recover { // what is retained is to be seen, not contained
 		f.grace = faultGrace
 	}
 	if !given("wait") && f.fault == string(move.Stall) {
 		f.wait = faultWait
+		if f.recover { // the others are to end in time, on a slow machine too
+			f.wait = recoverWait
+		}
 	}
 	if f.transport == "auto" { // over CMA the copy ends inside the post: nothing would be in flight
 		f.transport = "tcp"
@@ -129,6 +135,9 @@ func (f *runFlags) check() error {
 		if d.value <= 0 {
 			return usagef("give a time such as 2s", "--%s: %v is no time to wait", d.flag, d.value)
 		}
+	}
+	if f.recover && (f.fault != string(move.Stall) || f.in != "" || f.count < 2) {
+		return usagef("give --fault stall, no --in, and a --count of 2 or more", "--recover: there is nothing to recover from, or nothing after it")
 	}
 	if f.count < 1 || f.count > maxTransfers {
 		return usagef(fmt.Sprintf("give 1 to %d", maxTransfers), "--count: %d transfers", f.count)

@@ -40,8 +40,6 @@ type runEvent struct {
 	Sender    int    `json:"sender_pid,omitempty"`
 	Receiver  int    `json:"receiver_pid,omitempty"`
 	Admin     string `json:"admin,omitempty"` // where kvxfer explain can ask
-	Plugin    string `json:"plugin,omitempty"`
-	File      string `json:"file,omitempty"` // that the plugin offloads to
 	// timeline, transfer
 	Timeline *move.Event    `json:"timeline,omitempty"`
 	Transfer *move.Transfer `json:"transfer,omitempty"`
@@ -50,22 +48,23 @@ type runEvent struct {
 }
 
 type runSummary struct {
-	Transfers         int           `json:"transfers"`
-	Delivered         int           `json:"delivered"` // success on both sides, equal digests
-	Proven            int           `json:"proven"`    // both owners released on proof
-	Bytes             int64         `json:"bytes"`
-	Took              time.Duration `json:"took_ns"`
-	BytesPerSecond    float64       `json:"bytes_per_second"` // while operations ran
-	PostToDone        move.Latency  `json:"post_to_done"`
-	RequestToReleased move.Latency  `json:"request_to_released"`
-	Retained          []string      `json:"retained,omitempty"`
-	Contained         string        `json:"contained,omitempty"`
+	Transfers         int            `json:"transfers"`
+	Delivered         int            `json:"delivered"` // success on both sides, equal digests
+	Proven            int            `json:"proven"`    // both owners released on proof
+	Bytes             int64          `json:"bytes"`
+	Took              time.Duration  `json:"took_ns"`
+	BytesPerSecond    float64        `json:"bytes_per_second"` // while operations ran
+	PostToDone        move.Latency   `json:"post_to_done"`
+	RequestToReleased move.Latency   `json:"request_to_released"`
+	Retained          []string       `json:"retained,omitempty"`
+	Contained         string         `json:"contained,omitempty"`
+	Recovery          *move.Recovery `json:"recovery,omitempty"`
 }
 
 func summaryOf(r *move.Report) runSummary {
 	s := runSummary{
 		Transfers: len(r.Transfers), Delivered: r.Delivered(), Proven: r.Proven(), Bytes: r.Bytes(), Took: r.Took,
-		PostToDone: r.PostToDone(), RequestToReleased: r.RequestToReleased(), Retained: r.Retained, Contained: r.Contained,
+		PostToDone: r.PostToDone(), RequestToReleased: r.RequestToReleased(), Retained: r.AllRetained(), Contained: r.Contained, Recovery: r.Recovery,
 	}
 	if t := s.PostToDone.Total; t > 0 {
 		s.BytesPerSecond = float64(s.Bytes) / t.Seconds()
@@ -79,12 +78,9 @@ func (p *runPrinter) began(first firstLine, receiver int) {
 		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count,
 			Sender: os.Getpid(), Receiver: receiver, Admin: p.flags.admin}
 		if first.library != nil {
-			e.Library, e.Version, e.Plugin, e.File = first.library.Path(), first.library.Version().String(), p.flags.plugin, p.flags.file
+			e.Library, e.Version = first.library.Path(), first.library.Version().String()
 		}
 		_ = p.app.json(e)
-	case p.flags.storage():
-		fmt.Fprintf(p.app.stdout, "NIXL %s, plugin %s: blocks go to a file and back, and an endpoint of its own owns the file\nlibrary     %s\nfile        %s\n",
-			first.library.Version(), p.flags.plugin, first.library.Path(), p.flags.file)
 	case first.library != nil:
 		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, two processes: process %d sends, process %d receives\nlibrary     %s\n",
 			first.library.Version(), first.transport, os.Getpid(), receiver, first.library.Path())
@@ -123,6 +119,9 @@ func (p *runPrinter) transfer(t move.Transfer) {
 	if p.flags.json {
 		_ = p.app.json(runEvent{Event: "transfer", Transfer: &t})
 		return
+	}
+	if p.flags.recover && t.Number == p.flags.count { // what it recovered from is to be seen
+		p.events = append(p.last, p.events...)
 	}
 	p.last, p.events = p.events, nil
 	if p.bar != nil {
@@ -211,7 +210,7 @@ func (p *runPrinter) stateText(e move.Event) string {
 func (p *runPrinter) summary(r *move.Report, s runSummary) {
 	out := p.app.stdout
 	n := len(r.Transfers)
-	fmt.Fprintf(out, "delivered   %d of %d, %s, SHA-256 compared %s\n", s.Delivered, n, sizeText(s.Bytes), p.flags.compared())
+	fmt.Fprintf(out, "delivered   %d of %d, %s, SHA-256 compared at the receiver\n", s.Delivered, n, sizeText(s.Bytes))
 	if n > 0 {
 		last := r.Transfers[n-1]
 		fmt.Fprintf(out, "sha256      %s  %s\n", last.Digest, p.digestText(last))
@@ -240,7 +239,11 @@ func (p *runPrinter) wholeRate(s runSummary) string {
 
 // retained says what was not given back, and why that is right.
 func (p *runPrinter) retained(r *move.Report) {
-	for _, line := range r.Retained {
+	if r.Recovery != nil {
+		fmt.Fprintf(p.app.stdout, "recovered   incarnation %s follows %s, claims freed: %d\nproven      %s\n",
+			r.Recovery.To, r.Recovery.From, r.Recovery.Fenced, r.Recovery.Proven)
+	}
+	for _, line := range r.AllRetained() {
 		fmt.Fprintf(p.app.stdout, "retained    %s\n", line)
 	}
 	if r.Contained == "" {

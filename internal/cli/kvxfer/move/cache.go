@@ -16,9 +16,12 @@ import (
 // the run's transfers, holds those of its order.
 type cache struct {
 	pool  *transfer.Pool
+	name  string // of the request
 	hold  pages.Name
 	table []pages.Block // in the order of the content
 }
+
+const firstHold = "kv"
 
 func newCache(region *transfer.Region, shape blocks.Shape, order []blocks.Block) (*cache, error) {
 	pool, err := region.Pool(uint64(shape.BlockSize))
@@ -27,8 +30,8 @@ func newCache(region *transfer.Region, shape blocks.Shape, order []blocks.Block)
 	}
 	// The order says which blocks: take all, and give back those of others.
 	all := make([]pages.Block, shape.PoolBytes()/shape.BlockSize)
-	c := &cache{pool: pool, table: make([]pages.Block, len(order))}
-	if c.hold, err = pool.Blocks().Allocate("kv", all); err != nil {
+	c := &cache{pool: pool, name: firstHold, table: make([]pages.Block, len(order))}
+	if c.hold, err = pool.Blocks().Allocate(c.name, all); err != nil {
 		return nil, err
 	}
 	at := map[uint64]pages.Block{}
@@ -49,7 +52,7 @@ func newCache(region *transfer.Region, shape blocks.Shape, order []blocks.Block)
 
 // write lets f change the content, while no transfer may read or write it.
 func (c *cache) write(f func() error) error {
-	pin, err := c.pool.Blocks().Pin("kv", pages.Write, c.table)
+	pin, err := c.pool.Blocks().Pin(c.name, pages.Write, c.table)
 	if err != nil {
 		return err
 	}
@@ -61,7 +64,7 @@ func (c *cache) write(f func() error) error {
 // region is what a transfer of n bytes owns: as many blocks as it takes.
 func (c *cache) region(access ownership.Access, n int64) (*transfer.Region, []transfer.Block, error) {
 	size := int64(c.pool.BlockSize())
-	r, err := c.pool.Region(access, "kv", c.table[:(n+size-1)/size])
+	r, err := c.pool.Region(access, c.name, c.table[:(n+size-1)/size])
 	return r, []transfer.Block{{Len: uint64(n)}}, err
 }
 

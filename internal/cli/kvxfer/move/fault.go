@@ -58,6 +58,9 @@ func (f *inFault) during(ctx context.Context, session *transfer.Session) error {
 		if err := session.Wait(ctx); err != nil && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		if f.sender.config.Plan.Recover {
+			return f.recover(ctx, session)
+		}
 	case f.fault == Slow:
 		if err := f.slow(ctx, session); err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +88,7 @@ func TestRunDeliversAndReleases(t *testing.T) {
 	if report.Delivered() != 4 || report.Proven() != 4 || report.Bytes() != 4*1200 {
 		t.Errorf("%d delivered, %d proven, %d bytes", report.Delivered(), report.Proven(), report.Bytes())
 	}
-	if want := (Finished{Admitted: 4, Released: 4}); report.Sender != want || report.Receiver == nil || *report.Receiver != want {
+	if want := (Finished{Admitted: 4, Released: 4}); !reflect.DeepEqual(report.Sender, want) || report.Receiver == nil || !reflect.DeepEqual(*report.Receiver, want) {
 		t.Errorf("sender %+v, receiver %+v", report.Sender, report.Receiver)
 	}
 	if l := report.PostToDone(); l.Count != 4 || l.P50 <= 0 {

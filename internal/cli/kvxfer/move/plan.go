@@ -37,6 +37,8 @@ type Plan struct {
 	RequestTimeout time.Duration `json:"request_timeout_ns"` // contract section 6, T
 	Grace          time.Duration `json:"grace_ns"`           // contract section 6, G
 	Wait           time.Duration `json:"wait_ns"`            // own wait for an operation, then overdue
+	// Recover: after a Stall the sender goes on in another life, with one transfer more.
+	Recover bool `json:"recover,omitempty"`
 }
 
 // Fault is what happens to the receiver while a transfer is in flight.
@@ -75,6 +77,8 @@ type receiveOrder struct {
 	// Digest is the sender's SHA-256 of the logical sequence. It comes over the
 	// pipe and not with the data, so that it cannot go wrong together with it.
 	Digest string `json:"sha256"`
+	// Evade: what is not proven when it has failed is left behind.
+	Evade bool `json:"evade,omitempty"`
 }
 
 // reply is one line of the second process: exactly one field is set.
@@ -101,13 +105,16 @@ type Received struct {
 	Took    time.Duration `json:"took_ns"`          // from the request to the release
 	// Released says that the owner was released on proof.
 	Released bool `json:"released"`
+	// Retained says why it was not.
+	Retained string `json:"retained,omitempty"`
 }
 
 // Finished is the receiver's last word.
 type Finished struct {
-	Admitted uint64 `json:"admitted"` // owners
-	Released uint64 `json:"released"`
-	Error    string `json:"error,omitempty"` // why stop was refused, or the output is not whole
+	Admitted uint64   `json:"admitted"` // owners
+	Released uint64   `json:"released"`
+	Retained []string `json:"retained,omitempty"` // what it still owns, one line each
+	Error    string   `json:"error,omitempty"`    // why stop was refused, or the output is not whole
 	// Kind is that of the error.
 	Kind FailureKind `json:"kind,omitempty"`
 }

@@ -24,6 +24,10 @@ type receiver struct {
 	plan   *Plan
 	parent *proc.Lines
 	out    *bufio.Writer // nil without Plan.Out
+	// With Plan.Recover: what it owns without proof, and the blocks of that.
+	retained []string
+	others   []*cache
+	parted   chan struct{} // closed when the sender has hung up for good
 }
 
 // Receive is the second process: it asks the sender for data as often as its
@@ -65,8 +69,13 @@ func receive(ctx context.Context, plan *Plan, open Opener, parent *proc.Lines) (
 	if err != nil {
 		return err
 	}
-	if _, err := r.ep.Attach(ctx, stream); err != nil {
+	link, err := r.ep.Attach(ctx, stream)
+	if err != nil {
 		return err
+	}
+	if plan.Recover {
+		r.parted = make(chan struct{})
+		go r.attachAgain(ctx, link)
 	}
 	if err := parent.Send(reply{Ready: &readyReply{Pid: os.Getpid()}}); err != nil {
 		return err
@@ -118,6 +127,10 @@ func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
 	}
 	got := Received{Number: o.Number, Session: s.Name().String()}
 	got.Outcome, got.Cause = s.Answer().Outcome.String(), string(s.Answer().Cause)
+	if o.Evade && got.Outcome != Succeeded {
+		err := r.evade(s, &got)
+		return got, err
+	}
 	if err := s.Drain(ctx); err != nil {
 		return Received{}, err
 	}
@@ -142,6 +155,9 @@ func (r *receiver) finish() error {
 	var err error
 	if r.out != nil {
 		err = r.out.Flush()
+	}
+	if len(r.retained) > 0 {
+		return r.leave(err)
 	}
 	err = errors.Join(err, r.stop())
 	f := r.finished(err)

@@ -3,7 +3,10 @@
 
 package move
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Transfer is one transfer as both sides saw it.
 type Transfer struct {
@@ -38,6 +41,8 @@ type Report struct {
 	Took      time.Duration `json:"took_ns"` // all transfers, without starting and stopping
 	// Retained lists what the sender still owns without proof, one line each.
 	Retained []string `json:"retained,omitempty"`
+	// Recovery is the sender's other life; nil without one.
+	Recovery *Recovery `json:"recovery,omitempty"`
 	// Contained says what the containment callback was called for; empty
 	// unless FATAL.
 	Contained string `json:"contained,omitempty"`
@@ -94,4 +99,15 @@ func (r *Report) latency(pick func(*Transfer) time.Duration) Latency {
 		}
 	}
 	return LatencyOf(d)
+}
+
+// AllRetained is what either side still owns without proof, one line each.
+func (r *Report) AllRetained() []string {
+	all := slices.Clone(r.Retained)
+	if r.Receiver != nil {
+		for _, line := range r.Receiver.Retained {
+			all = append(all, "receiver: "+line)
+		}
+	}
+	return all
 }

@@ -21,7 +21,7 @@ type Config struct {
 	Plan   Plan
 	Count  int
 	Source io.Reader // content; nil makes it from the seed
-	Fault  Fault     // in the last transfer
+	Fault  Fault     // in the last transfer, or with Plan.Recover in the one before it
 	Open   Opener
 	// Start starts the receiver with the plan, whose Control is the address to dial.
 	Start func(context.Context, Plan) (Process, error)
@@ -62,7 +62,7 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 	began := time.Now()
 	for n := 1; n <= config.Count; n++ {
 		fault := NoFault
-		if n == config.Count {
+		if n == config.faulty() {
 			fault = config.Fault
 		}
 		t, err := s.one(ctx, n, fault)
@@ -74,6 +74,13 @@ func Run(ctx context.Context, config Config) (*Report, error) {
 	}
 	s.report.Took = time.Since(began)
 	return &s.report, s.end(ctx)
+}
+
+func (c *Config) faulty() int {
+	if c.Plan.Recover {
+		return c.Count - 1
+	}
+	return c.Count
 }
 
 // start brings both sides to the point where they can reach each other.
@@ -108,17 +115,28 @@ func (s *sender) start(ctx context.Context) (err error) {
 // attach waits for the receiver's stream and its word that it is ready. A
 // receiver that ends meanwhile ends the wait.
 func (s *sender) attach(ctx context.Context) error {
+	err := s.accept(ctx)
+	if err == nil {
+		_, err = s.peer.next(ctx, func(r reply) bool { return r.Ready != nil })
+	}
+	return s.blame(ctx, err, "before it was ready")
+}
+
+// blame says why the receiver ended, where that is the cause of err.
+func (s *sender) blame(ctx context.Context, err error, when string) error {
+	if err != nil && ctx.Err() == nil && s.peer.over(err) {
+		return s.peer.failure(ctx, when)
+	}
+	return err
+}
+
+// accept waits for the receiver's next stream.
+func (s *sender) accept(ctx context.Context) error {
 	watched, cancel := s.peer.watch(ctx)
 	defer cancel()
 	stream, err := s.listener.Accept(watched)
 	if err == nil {
 		_, err = s.ep.Attach(watched, stream)
-	}
-	if err == nil {
-		_, err = s.peer.next(ctx, func(r reply) bool { return r.Ready != nil })
-	}
-	if err != nil && ctx.Err() == nil && s.peer.over(err) { // the receiver's end is the cause
-		return s.peer.failure(ctx, "before it was ready")
 	}
 	return err
 }

@@ -20,7 +20,7 @@ func (s *sender) one(ctx context.Context, number int, fault Fault) (Transfer, er
 		return Transfer{}, err
 	}
 	t := Transfer{Number: number, Bytes: n, Digest: blocks.Digest(s.pool.Bytes(), blocks.Prefix(s.order, n))}
-	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n, Digest: t.Digest}}); err != nil {
+	if err := s.peer.Send(order{Receive: &receiveOrder{Number: number, Bytes: n, Digest: t.Digest, Evade: s.config.Plan.Recover && fault == Stall}}); err != nil {
 		return t, err
 	}
 	var request *transfer.Request
