@@ -48,16 +48,24 @@ slow:
 agent, which proves that its source is free, and goes on in another life while
 the receiver still stands still. That says nothing of the receiver's memory, so
 over TCP that stays owned and is listed, and the exit code is 5; a transfer
-between other blocks works beside it.`,
+between other blocks works beside it.
+
+With --plugin POSIX, or another one that serves files, there is no second
+process: blocks are offloaded to a file and read back, and an endpoint of its
+own owns the file.`,
 		Example: `  kvxfer run
+  kvxfer run --plugin POSIX --file /var/cache/kv
   kvxfer run --count 50 --transport tcp
   kvxfer run --fault stall
   kvxfer run --fault stall --recover`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.settle(cmd)
-			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin"), f.checkLoop(cmd), f.check()); err != nil {
+			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin", "plugin", "file"), f.checkLoop(cmd), f.checkStorage(cmd), f.check()); err != nil {
 				return err
+			}
+			if f.storage() {
+				return a.runStorage(cmd.Context(), &f)
 			}
 			return a.run(cmd.Context(), &f)
 		},

@@ -43,6 +43,7 @@ type runFlags struct {
 	json, recover         bool
 	admin                 string
 	countGiven            bool
+	storageFlags
 }
 
 // The times that a fault is shown with, where the user gave none: long enough
@@ -77,6 +78,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.Uint64Var(&f.seed, "seed", 1, "`number` that content and orders are made from")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each event")
 	addLibraryFlag(cmd, &f.library)
+	f.addStorage(cmd)
 	completeWords(cmd, "transport", transports...)
 	completeWords(cmd, "backend", backends...)
 	completeWords(cmd, "fault", faults...)

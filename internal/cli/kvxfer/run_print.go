@@ -40,6 +40,8 @@ type runEvent struct {
 	Sender    int    `json:"sender_pid,omitempty"`
 	Receiver  int    `json:"receiver_pid,omitempty"`
 	Admin     string `json:"admin,omitempty"` // where kvxfer explain can ask
+	Plugin    string `json:"plugin,omitempty"`
+	File      string `json:"file,omitempty"` // that the plugin offloads to
 	// timeline, transfer
 	Timeline *move.Event    `json:"timeline,omitempty"`
 	Transfer *move.Transfer `json:"transfer,omitempty"`
@@ -78,9 +80,12 @@ func (p *runPrinter) began(first firstLine, receiver int) {
 		e := runEvent{Event: "run", Backend: first.backend, Why: first.why, Transport: first.transport, Count: p.flags.count,
 			Sender: os.Getpid(), Receiver: receiver, Admin: p.flags.admin}
 		if first.library != nil {
-			e.Library, e.Version = first.library.Path(), first.library.Version().String()
+			e.Library, e.Version, e.Plugin, e.File = first.library.Path(), first.library.Version().String(), p.flags.plugin, p.flags.file
 		}
 		_ = p.app.json(e)
+	case p.flags.storage():
+		fmt.Fprintf(p.app.stdout, "NIXL %s, plugin %s: blocks go to a file and back, and an endpoint of its own owns the file\nlibrary     %s\nfile        %s\n",
+			first.library.Version(), p.flags.plugin, first.library.Path(), p.flags.file)
 	case first.library != nil:
 		fmt.Fprintf(p.app.stdout, "NIXL %s, transport %s, two processes: process %d sends, process %d receives\nlibrary     %s\n",
 			first.library.Version(), first.transport, os.Getpid(), receiver, first.library.Path())
@@ -210,7 +215,7 @@ func (p *runPrinter) stateText(e move.Event) string {
 func (p *runPrinter) summary(r *move.Report, s runSummary) {
 	out := p.app.stdout
 	n := len(r.Transfers)
-	fmt.Fprintf(out, "delivered   %d of %d, %s, SHA-256 compared at the receiver\n", s.Delivered, n, sizeText(s.Bytes))
+	fmt.Fprintf(out, "delivered   %d of %d, %s, SHA-256 compared %s\n", s.Delivered, n, sizeText(s.Bytes), p.flags.compared())
 	if n > 0 {
 		last := r.Transfers[n-1]
 		fmt.Fprintf(out, "sha256      %s  %s\n", last.Digest, p.digestText(last))
