@@ -61,7 +61,7 @@ func (r *Rank) collect(ctx context.Context) {
 		return
 	}
 	n := r.collectable()
-	ranges := rangesOf(r.segments[:n])
+	ranges, n := rangesOf(r.segments[:n])
 	r.collected = time.Now()
 	r.mu.Unlock()
 	r.step(BeforeCollect)
@@ -80,9 +80,9 @@ func (r *Rank) collect(ctx context.Context) {
 // maxRanges bounds the operations of one transaction; etcd takes 128.
 const maxRanges = 64
 
-// rangesOf is one range for the segments of each incarnation, as they stand in order.
-func rangesOf(list []written) []Range {
-	var ranges []Range
+// rangesOf is one range for the segments of each incarnation, as they stand in order,
+// and how many segments are in the ranges.
+func rangesOf(list []written) (ranges []Range, n int) {
 	lifeOf := func(key string) string { return key[:len(key)-17] }
 	for i, w := range list {
 		if i > 0 && lifeOf(w.key) == lifeOf(list[i-1].key) && w.key > list[i-1].key {
@@ -90,11 +90,11 @@ func rangesOf(list []written) []Range {
 			continue
 		}
 		if len(ranges) == maxRanges {
-			break
+			return ranges, i
 		}
 		ranges = append(ranges, Range{w.key, w.key + "\x00"})
 	}
-	return ranges
+	return ranges, len(list)
 }
 
 // adopt takes over the segments of earlier processes of this rank, which nobody

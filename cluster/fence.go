@@ -30,7 +30,9 @@ type Fence struct {
 // Fence writes a fence, which all ranks apply in the order of revisions. The
 // error matches ErrAlive while the store counts the incarnation as alive,
 // ErrUnknown if there never was one, ErrConfig if the record does not say what
-// was checked and by whom. A fence that is there already stays as it is.
+// was checked and by whom, fsm.Refused if it is one of this process's own and this
+// process knows better: it holds what is not drained. A fence that is there already
+// stays as it is.
 func (r *Rank) Fence(ctx context.Context, f Fence) error {
 	switch {
 	case f.Rank < 0 || f.Rank >= r.config.Ranks:
@@ -41,12 +43,15 @@ func (r *Rank) Fence(ctx context.Context, f Fence) error {
 	r.mu.Lock()
 	l := r.view.lives[f.Incarnation]
 	alive := l != nil && !l.gone
+	undrained := r.view.undrained[l]
 	r.mu.Unlock()
 	switch {
 	case l == nil || l.rank != f.Rank:
 		return fmt.Errorf("cluster: fence: incarnation %v of rank %d: %w", f.Incarnation, f.Rank, ErrUnknown)
 	case alive: // what was gone once never comes back, so the view is recent enough
 		return fmt.Errorf("cluster: fence: incarnation %v of rank %d: %w", f.Incarnation, f.Rank, ErrAlive)
+	case undrained > 0: // of this process: others' are not counted
+		return fmt.Errorf("cluster: fence: incarnation %v of rank %d: %d requests of it are not drained here: %w", f.Incarnation, f.Rank, undrained, errHeld)
 	}
 	return r.writeFence(ctx, f)
 }

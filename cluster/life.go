@@ -29,10 +29,13 @@ type candidate struct {
 func (r *Rank) candidate(ctx context.Context, name ownership.Incarnation) (candidate, error) {
 	sent := time.Now()
 	lease, err := r.config.Store.Grant(ctx, r.config.Lease)
+	if err != nil {
+		return candidate{}, err // without a lease its end would never be known
+	}
 	r.mu.Lock()
 	r.view.ownNames[name] = true
 	r.mu.Unlock()
-	return candidate{name, lease, sent.Add(r.config.Lease)}, err
+	return candidate{name, lease, sent.Add(r.config.Lease)}, nil
 }
 
 // register makes an incarnation this rank's current one, and returns the
