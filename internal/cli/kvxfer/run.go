@@ -61,7 +61,7 @@ own owns the file.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.settle(cmd)
-			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin", "plugin", "file"), f.checkLoop(cmd), f.checkStorage(cmd), f.check()); err != nil {
+			if err := cmp.Or(notEmpty(cmd, "in", "out", "control", "admin", "trace", "plugin", "file"), f.checkLoop(cmd), f.checkStorage(cmd), f.check()); err != nil {
 				return err
 			}
 			if f.storage() {
@@ -110,7 +110,7 @@ type firstLine struct {
 // chooseBackend finds NIXL, or says plainly that it runs without.
 func (a *app) chooseBackend(f *runFlags) (*move.Config, firstLine, error) {
 	plan := move.Plan{
-		Shape: f.shape(), Seed: f.seed, Transport: f.transport, Out: f.out, Control: f.control,
+		Shape: f.shape(), Seed: f.seed, Transport: f.transport, Out: f.out, Control: f.control, Trace: f.trace,
 		RequestTimeout: f.timeout, Grace: f.grace, Wait: f.wait, Recover: f.recover,
 	}
 	if plan.Control == "" {

@@ -41,7 +41,7 @@ type runFlags struct {
 	seed                  uint64
 	library               string
 	json, recover         bool
-	admin                 string
+	admin, trace          string
 	countGiven            bool
 	storageFlags
 }
@@ -75,6 +75,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	fl.DurationVar(&f.wait, "wait", defaultWait, "how long to wait for an operation before doubting it (300ms with --fault stall)")
 	fl.StringVar(&f.control, "control", "", "`address` of the control stream: 127.0.0.1:0, unix:/path, unix-abstract:name (default: an abstract one)")
 	fl.StringVar(&f.admin, "admin", "", "serve the sender's state at `address` unix:PATH, for kvxfer explain")
+	fl.StringVar(&f.trace, "trace", "", "write what both owners did to `file`s, for kvxfer check-trace: FILE.jsonl becomes FILE.prefill.jsonl and FILE.decode.jsonl")
 	fl.Uint64Var(&f.seed, "seed", 1, "`number` that content and orders are made from")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each event")
 	addLibraryFlag(cmd, &f.library)

@@ -33,6 +33,7 @@ type Plan struct {
 	Transport string       `json:"transport"`         // tcp, cma or auto
 	Control   string       `json:"control"`           // address of the control stream
 	Out       string       `json:"out,omitempty"`     // file that the receiver writes
+	Trace     string       `json:"trace,omitempty"`   // each side's trace goes to TraceFile of it
 
 	RequestTimeout time.Duration `json:"request_timeout_ns"` // contract section 6, T
 	Grace          time.Duration `json:"grace_ns"`           // contract section 6, G

@@ -63,6 +63,7 @@ func receive(ctx context.Context, plan *Plan, open Opener, parent *proc.Lines) (
 	defer func() {
 		if err != nil { // what it owns stays owned; this process is about to end
 			r.ep.Halt()
+			_ = r.endTrace()
 		}
 	}()
 	stream, err := rpc.Dial(ctx, plan.Control)

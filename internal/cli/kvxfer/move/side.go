@@ -28,6 +28,7 @@ type side struct {
 	cache *cache
 	order []blocks.Block
 	seen  *closings
+	trace *tracer
 }
 
 // sideConfig is what the two sides differ in.
@@ -51,9 +52,14 @@ func newSide(plan *Plan, c sideConfig) (*side, error) {
 	if err != nil {
 		return nil, errors.Join(err, pool.Close())
 	}
-	s := &side{pool: pool, meter: meter.New(b), order: c.order, seen: newClosings()}
+	life := ownership.NewIncarnation()
+	tracer, err := newTracer(plan, c.name, life)
+	if err != nil {
+		return nil, errors.Join(err, b.Close(), pool.Close())
+	}
+	s := &side{pool: pool, meter: meter.New(b), order: c.order, seen: newClosings(), trace: tracer}
 	s.ep, err = transfer.New(transfer.Config{
-		Name: c.name, Backend: s.meter, Contain: c.contain,
+		Name: c.name, Incarnation: life, Backend: s.meter, Contain: c.contain, Trace: tracer.step(),
 		RequestTimeout: plan.RequestTimeout, Grace: plan.Grace, OperationWait: plan.Wait,
 		// A doubt closes admission; a run whose doubts are made on purpose goes on.
 		Quarantine: ownership.QuarantineOff,
@@ -86,11 +92,17 @@ func (s *side) stop() error {
 	if err := s.ep.Stop(ctx); err != nil {
 		return err
 	}
+	if err := s.endTrace(); err != nil {
+		return err
+	}
 	if err := s.pool.Check(); err != nil {
 		return fmt.Errorf("move: a copy left its place: %w", err)
 	}
 	return s.pool.Close()
 }
+
+// endTrace ends the trace of an endpoint that was stopped, or is to be halted.
+func (s *side) endTrace() error { return s.trace.close(s.ep.Snapshot().Counters) }
 
 func (s *side) finished(err error) Finished {
 	c := s.ep.Snapshot().Counters
