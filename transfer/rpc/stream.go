@@ -227,10 +227,10 @@ func (s *Stream) theirs(m wire.Message) error {
 		return nil
 	}
 	var err error
-	switch want := s.config.Peer; {
-	case s.names != nil:
+	if s.names != nil {
 		err = s.known(hello, s.names, "its certificate")
-	case want != "":
+	}
+	if want := s.config.Peer; err == nil && want != "" { // its certificate may have others beside it
 		err = s.known(hello, []string{want}, "the one that was dialled")
 	}
 	if err != nil {
