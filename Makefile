@@ -34,6 +34,11 @@ build: ## build bin/kvxfer and bin/fsmgen
 nixl: build ## get the NIXL library (68 MB, pinned hashes) unless one is installed; without network, say so and go on
 	@bin/kvxfer nixl fetch || echo "nixl: not available; what needs it will say so or skip" >&2
 
+# A foreign client for the tests of nixl/interop and for bench-nixl.
+.PHONY: nixl-python
+nixl-python: ## get the official Python package of NIXL (90 MB, pinned hashes); without it, say so and go on
+	@nixl/interop/install.sh .nixl/python/1.5.1 || echo "nixl: the tests with Python will skip" >&2
+
 # Where the packages of Debian can be installed: Spin is compared with, and needs a C compiler.
 .PHONY: spin
 spin: ## install Spin where that is possible; without it, the comparisons with Spin skip
@@ -43,7 +48,7 @@ spin: ## install Spin where that is possible; without it, the comparisons with S
 	  echo "spin: not available; the comparisons with it skip" >&2; }
 
 .PHONY: test
-test: nixl spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
+test: nixl nixl-python spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
 verify: fmt-check mod-check lint gen-check nocgo race gpu explore mutate-spec faults ## all checks and tests, with what is installed

@@ -69,6 +69,7 @@ var layers = map[string]layer{
 	"internal/nixltest":      {},
 	"nixl":                   {ours: []string{"internal/dl", "internal/nixlc"}, cgo: true},
 	"nixl/wheel":             {},
+	"nixl/interop":           {},
 	"backend/loop":           {ours: []string{"backend", "memory"}},
 	"backend/nixl":           {ours: []string{"backend", "memory", "nixl"}},
 	"backend/backendtest":    {ours: []string{"backend", "memory"}},

@@ -88,3 +88,15 @@ func unseal(b []byte) (name string, md []byte, err error) {
 	}
 	return string(body[envelopeHead : envelopeHead+names]), body[envelopeHead+names:], nil
 }
+
+// SealMetadata puts the metadata of a client that does not use this binding, as
+// NIXL itself gave it to that client, into the envelope that [Agent.LoadMetadata]
+// takes. The caller vouches that it is whole: NIXL cannot check it.
+func SealMetadata(agent string, metadata []byte) ([]byte, error) { return seal(agent, metadata) }
+
+// UnsealMetadata returns the agent's name and NIXL's own metadata out of what
+// [Agent.Metadata] returned, for a client that does not use this binding. The
+// error matches [ErrMetadata].
+func UnsealMetadata(envelope []byte) (agent string, metadata []byte, err error) {
+	return unseal(envelope)
+}
