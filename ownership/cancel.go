@@ -22,7 +22,7 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 			name.Attempt = r.newest()
 		}
 	}
-	buried, by := r.tombstone() != nil, spec.From.Accessor
+	buried, by := r.tombstone() != nil, spec.by()
 	full := by != "" && c.buried[by] >= c.cfg.PeerTombstones
 	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), full, c.admitting[:0])
 	switch {
@@ -53,6 +53,8 @@ func (spec *CancelSpec) validate() error {
 		return bad("only a peer's cancel comes from a peer")
 	case spec.From != (Member{}) && (spec.From.Accessor == "" || spec.From.Accessor == Local):
 		return bad("it comes from no accessor")
+	case spec.Refused != "" && (spec.Origin == FromPeer || spec.Refused == Local):
+		return bad("only a local cancel refuses, and only a peer")
 	case spec.FromSide != 0 && !spec.FromSide.IsValid():
 		return bad(spec.FromSide.String())
 	}
@@ -61,6 +63,14 @@ func (spec *CancelSpec) validate() error {
 	}
 	spec.From.Sequence = 0
 	return nil
+}
+
+// by returns in whose share a tombstone is, empty for nobody's.
+func (spec *CancelSpec) by() Accessor {
+	if spec.Origin == FromPeer {
+		return spec.From.Accessor
+	}
+	return spec.Refused
 }
 
 // fromReceiver reports whether the cancel is a receiver's, which is answered;
@@ -85,7 +95,7 @@ func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {
 func (c *core) bury(name SessionName, spec *CancelSpec) CancelResult {
 	r := c.endpoint(name.Request.Endpoint).request(name.Request.Number)
 	if r.tombstone() == nil {
-		t := &tombstone{from: name.Attempt, origin: spec.Origin, by: spec.From.Accessor}
+		t := &tombstone{from: name.Attempt, origin: spec.Origin, by: spec.by()}
 		if t.by != "" {
 			c.buried[t.by]++
 		}

@@ -22,6 +22,16 @@ func (r *Registry) Session(name SessionName) (SessionState, bool) {
 	return r.core.sessionState(s), true
 }
 
+// Names reports whether anything that is owned names that life of an accessor. For a
+// zero life it is any of them, and messages and requests that wait count as well.
+func (r *Registry) Names(a Accessor, life Incarnation) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := &r.core
+	waits := c.kept.byAccessor[a] > 0 || c.outbox.head(a) != nil
+	return len(c.lives(a, life)) > 0 || life.IsZero() && waits
+}
+
 // Admission returns what is taken in now.
 func (r *Registry) Admission() Admission {
 	r.mu.Lock()

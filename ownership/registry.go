@@ -158,8 +158,8 @@ func (r *Registry) Gone(at time.Duration, accessor Accessor, incarnation Incarna
 
 // Cancel cancels a session, or an attempt of a request that was not admitted
 // yet: it is then CANCELLED when it is. It is idempotent. Errors:
-// ErrInvalidArgument; ErrCapacity where the tombstones, or the share of the peer
-// whose cancel it is, are full: the peer is then not answered, so that it asks
+// ErrInvalidArgument; ErrCapacity where the tombstones, or the share in them of the
+// peer that is behind it, are full: the peer is then not answered, so that it asks
 // again.
 func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effects, error) {
 	var result CancelResult

@@ -67,6 +67,26 @@ func TestShareOfTombstones(t *testing.T) {
 	wantCapacity(t, "its share is full again", h.cancels(303, enemy))
 }
 
+// What is refused to a peer is in its share as well.
+func TestShareOfRefusals(t *testing.T) {
+	h := shared(t)
+	refuse := func(n uint64, peer Accessor) error {
+		_, effects, err := h.reg.Cancel(h.now, CancelSpec{Session: sessionNamed(n, 1), Refused: peer})
+		return h.did(effects, err)
+	}
+	h.ok(nil, refuse(1, "enemy"))
+	h.ok(nil, h.cancels(2, h.member("enemy")))
+	wantCapacity(t, "a refusal beyond the share", refuse(3, "enemy"))
+	wantCapacity(t, "a cancel beyond the share", h.cancels(3, h.member("enemy")))
+	h.ok(nil, refuse(2, "enemy"))
+	h.ok(nil, refuse(3, "friend"))
+	for _, bad := range []CancelSpec{{Refused: Local}, {Refused: "enemy", Origin: FromPeer}} {
+		bad.Session = sessionNamed(9, 1)
+		_, effects, err := h.reg.Cancel(h.now, bad)
+		h.want(ErrInvalidArgument)(effects, err)
+	}
+}
+
 // A fence of the creator's life gives the room of its tombstones back.
 func TestShareOfTombstonesAfterAFence(t *testing.T) {
 	h := shared(t)

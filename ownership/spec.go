@@ -79,6 +79,9 @@ type CancelSpec struct {
 	// answered. 0 means the other side of the session, or Receive where the
 	// session is not known.
 	FromSide Side
+	// Refused is, with Origin FromLocal, the peer whose request this refuses: a
+	// tombstone is in its share, as it is for its own cancels. Empty: in nobody's.
+	Refused Accessor
 }
 
 // CancelResult is the answer to a cancel: the logical and the physical state.

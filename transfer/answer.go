@@ -212,7 +212,9 @@ func (e *Endpoint) seal(j *job) error {
 // request is held here and never will be. The reason goes to this side's log
 // and timeline; the message has no room for it. Refusing twice is fine. Other
 // peers that asked under the same name are not refused with it; other pieces of
-// the same peer's session are, since it cannot succeed any more.
+// the same peer's session are, since it cannot succeed any more. The error matches
+// ownership.ErrCapacity where there is no room to remember the refusal, in all or in
+// the peer's share (Config.PeerTombstones): the request then waits on.
 func (r *Request) Refuse(reason string) error {
 	e := r.endpoint
 	r.mu.Lock()
@@ -223,7 +225,7 @@ func (r *Request) Refuse(reason string) error {
 	if e.shared(r) {
 		r.excuse()
 	} else {
-		_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal})
+		_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal, Refused: r.from.Accessor})
 		e.apply(effects)
 		if err != nil {
 			return err

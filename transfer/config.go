@@ -17,6 +17,7 @@ import (
 const (
 	DefaultOperationWait    = 30 * time.Second
 	DefaultHandshakeTimeout = 10 * time.Second
+	DefaultPeers            = 1 << 14
 )
 
 // Config is what an endpoint needs to know. Zero fields take the defaults.
@@ -89,6 +90,10 @@ type Config struct {
 	// Owners, Sessions, Tombstones, Requests and Outbox bound the registry's
 	// tables; the defaults are ownership's.
 	Owners, Sessions, Tombstones, Requests, Outbox int
+	// Peers bounds the names of other endpoints that are remembered. A new one takes
+	// the place of one of which nothing is left; where there is none, it is turned away
+	// with ownership.ErrCapacity.
+	Peers int
 	// PeerTombstones bounds the cancels of one peer that came before their request,
 	// over all of its lives; a quarter of Tombstones by default. The next one is
 	// neither taken in nor answered until there is room, and takes no room of others.
@@ -116,8 +121,11 @@ func (c *Config) validate() error {
 	if c.Backend == nil {
 		return invalid("config", "Backend is nil")
 	}
-	if c.OperationWait < 0 || c.HandshakeTimeout < 0 {
-		return invalid("config", "OperationWait or HandshakeTimeout is negative")
+	if c.OperationWait < 0 || c.HandshakeTimeout < 0 || c.Peers < 0 {
+		return invalid("config", "OperationWait, HandshakeTimeout or Peers is negative")
+	}
+	if c.Peers == 0 {
+		c.Peers = DefaultPeers
 	}
 	if c.OperationWait == 0 {
 		c.OperationWait = DefaultOperationWait

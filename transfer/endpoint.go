@@ -31,7 +31,6 @@ type Endpoint struct {
 	changed   broadcast // something was proven, sent or attached
 	admission broadcast // what is taken in has changed
 	number    atomic.Uint64
-	postponed atomic.Int64 // cancels that wait for a tombstone
 
 	ctx     context.Context // ends with Halt
 	halt    context.CancelFunc
@@ -51,6 +50,7 @@ type Endpoint struct {
 	regions    map[string]*Region                 // guarded by mu
 	peers      map[ownership.Accessor]*peer       // guarded by mu
 	agents     map[string]*peer                   // guarded by mu; by the name towards the backend
+	greetings  uint64                             // guarded by mu; orders the handshakes of peers
 	requests   waiting                            // guarded by mu; not answered yet
 	arrivals   uint64                             // guarded by mu; orders requests
 	onRequest  func(*Request)                     // guarded by mu

@@ -18,9 +18,9 @@ import (
 // A peer that cancels more than the tables hold loses its stream, not a cancel:
 // what was not taken in is not confirmed, and comes again.
 func TestFloodOfCancels(t *testing.T) {
-	const tombstones, waiting = 10, 1024
+	const tombstones, waiting = 10, 256
 	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
-		s := g.party("prefill-1", func(c *transfer.Config) { c.Tombstones = tombstones })
+		s := g.party("prefill-1", func(c *transfer.Config) { c.Tombstones, c.PeerTombstones = tombstones, tombstones })
 		p := rawPeer(t, s, "decode-9", 1)
 		go p.readAll()
 		for i := range uint64(2 * waiting) {

@@ -176,25 +176,26 @@ func (l *Link) cancelled(at time.Duration, m wire.CancelSession) (ownership.Effe
 	return effects, err
 }
 
-// A cancel that found the tombstones full waits this long, and no more than
-// this many of them wait.
+// A cancel that found no room for a tombstone waits this long, and no more than
+// this many of one peer wait.
 const (
 	retryCancel  = 100 * time.Millisecond
-	maxPostponed = 1024
+	maxPostponed = 256
 )
 
-// postpone keeps a cancel that found the tombstones full and was neither applied
+// postpone keeps a cancel that found no room for a tombstone and was neither applied
 // nor answered (contract section 7). It will be confirmed, so that the peer does
-// not send it again: it is tried again here. With too many of them the link
-// ends instead, and this one comes again on the next stream.
+// not send it again: it is tried again here, as long as that life of the peer lasts.
+// With too many of them the link ends instead, and this one comes again on the next
+// stream.
 func (l *Link) postpone(m wire.CancelSession, full error) error {
-	e := l.peer.endpoint
-	if e.postponed.Add(1) > maxPostponed {
-		e.postponed.Add(-1)
+	p := l.peer
+	if p.postponed.Add(1) > maxPostponed {
+		p.postponed.Add(-1)
 		return fmt.Errorf("%d cancels wait: %w", maxPostponed, full)
 	}
-	if !e.start(func() { l.cancelLater(m); e.postponed.Add(-1) }) {
-		e.postponed.Add(-1)
+	if !p.endpoint.start(func() { l.cancelLater(m); p.postponed.Add(-1) }) {
+		p.postponed.Add(-1)
 	}
 	return nil
 }
@@ -204,6 +205,9 @@ func (l *Link) cancelLater(m wire.CancelSession) {
 	for {
 		select {
 		case <-time.After(retryCancel):
+			if !l.peer.lives(l.member.Incarnation) {
+				return // it waits for no answer any more
+			}
 			effects, err := l.cancelled(e.now(), m)
 			e.apply(effects)
 			if !errors.Is(err, ownership.ErrCapacity) {

@@ -79,7 +79,8 @@ func (l *Link) end(cause error) { l.cancel(cause) }
 // means that the old one is gone, whether or not the new one can be attached.
 //
 // The error matches ErrHandshake when the stream ended too early,
-// wire.ErrVersion, wire.ErrInvalid, ErrGone, or backend.ErrMetadata.
+// wire.ErrVersion, wire.ErrInvalid, ErrGone, or backend.ErrMetadata;
+// ownership.ErrCapacity where Config.Peers are in use.
 func (e *Endpoint) Attach(ctx context.Context, stream Stream) (*Link, error) {
 	l, err := e.handshake(ctx, stream)
 	if err != nil {
@@ -106,7 +107,12 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	if theirs.Endpoint == e.config.Name {
 		return nil, &Error{What: what, Kind: ErrHandshake, Err: errors.New("it has our own name")}
 	}
-	p, life := e.peer(ownership.Accessor(theirs.Endpoint)), ownership.Incarnation(theirs.Incarnation)
+	p, err := e.meet(ctx, ownership.Accessor(theirs.Endpoint))
+	if err != nil {
+		return nil, &Error{What: what, Kind: ErrHandshake, Err: err}
+	}
+	defer p.part()
+	life := ownership.Incarnation(theirs.Incarnation)
 	select {
 	case p.attach <- struct{}{}:
 		defer func() { <-p.attach }()

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/ownership"
@@ -23,28 +24,21 @@ type peer struct {
 	attach   chan struct{} // holds one token: one Attach at a time
 	backend  serial        // calls of Backend.Connect, in order
 
+	postponed atomic.Int64 // cancels that wait for a tombstone
+
+	greeted  uint64 // guarded by endpoint.mu; when the latest handshake began
+	greeting int    // guarded by endpoint.mu; handshakes that run
+
 	mu       sync.Mutex
-	life     ownership.Incarnation   // guarded by mu; zero before the first Hello
-	gone     []ownership.Incarnation // guarded by mu; never accepted again
-	agent    string                  // guarded by mu; the peer's name towards the backend
-	metadata []byte                  // guarded by mu; loaded last
-	link     *Link                   // guarded by mu; nil while no stream is attached
-	received uint64                  // guarded by mu; the latest number of this life
-	out      outgoing                // guarded by mu
+	life     ownership.Incarnation // guarded by mu; zero before the first Hello
+	gone     formerLives           // guarded by mu; not accepted again
+	agent    string                // guarded by mu; the peer's name towards the backend
+	metadata []byte                // guarded by mu; loaded last
+	link     *Link                 // guarded by mu; nil while no stream is attached
+	received uint64                // guarded by mu; the latest number of this life
+	out      outgoing              // guarded by mu
 	// processes are those that the lives of the peer were in; guarded by mu.
 	processes []identity
-}
-
-// peer returns the record of a peer, a new one if there is none.
-func (e *Endpoint) peer(name ownership.Accessor) *peer {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	p := e.peers[name]
-	if p == nil {
-		p = &peer{endpoint: e, name: name, wake: newSignal(), attach: make(chan struct{}, 1)}
-		e.peers[name] = p
-	}
-	return p
 }
 
 // attached returns the life and backend name of a peer that a stream leads to.
@@ -217,11 +211,18 @@ func (p *peer) withdraw(life ownership.Incarnation) {
 	p.endpoint.withdraw(func(r *Request) bool { return r.isFrom(from) })
 }
 
+// lives reports whether that is the present life.
+func (p *peer) lives(life ownership.Incarnation) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.life == life
+}
+
 // isGone reports whether a life was replaced or fenced.
 func (p *peer) isGone(life ownership.Incarnation) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return slices.Contains(p.gone, life)
+	return p.gone.has(life)
 }
 
 // fence ends a life that a fence reached whole: it may not come back. One that freed
@@ -252,8 +253,9 @@ func (p *peer) retire(life ownership.Incarnation) bool {
 	p.mu.Lock()
 	present := !life.IsZero() && p.life == life
 	if present {
-		p.gone = append(p.gone, life)
+		p.gone.add(life, p.named)
 		p.life = ownership.Incarnation{}
+		p.processes = slices.DeleteFunc(p.processes, func(i identity) bool { return !p.gone.has(i.life) })
 		p.out.clear()
 		p.report() // returns when nothing waits: there is no life to send to
 		p.backend.do(p.disconnect)
@@ -279,24 +281,24 @@ func (p *peer) disconnect() {
 // forget is disconnect for a caller that holds the attach token.
 func (p *peer) forget() {
 	p.mu.Lock()
-	agent, over := p.agent, p.life.IsZero()
+	agent, loaded, over := p.agent, p.metadata != nil, p.life.IsZero()
 	p.mu.Unlock()
-	if !over || agent == "" {
-		return
-	}
-	b, err := p.endpoint.enterBackend(nil)
-	if err != nil {
-		return
-	}
-	err = b.Disconnect(agent)
-	p.endpoint.leaveBackend()
-	if err != nil {
+	if !over || agent == "" || loaded && p.unload(agent) != nil {
 		return
 	}
 	p.mu.Lock()
 	p.agent, p.metadata = "", nil
 	p.mu.Unlock()
 	p.drop(agent)
+}
+
+func (p *peer) unload(agent string) error {
+	b, err := p.endpoint.enterBackend(nil)
+	if err != nil {
+		return err
+	}
+	defer p.endpoint.leaveBackend()
+	return b.Disconnect(agent)
 }
 
 // pending says how much is still to be sent to the peer, or to be confirmed by

@@ -63,6 +63,13 @@ func (s *serial) do(f func()) {
 	}
 }
 
+// idle reports whether nothing runs or waits.
+func (s *serial) idle() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.running
+}
+
 func (s *serial) run() {
 	for {
 		s.mu.Lock()
