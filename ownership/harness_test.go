@@ -24,6 +24,7 @@ type harness struct {
 	lives     map[Accessor]byte
 	claims    map[PieceName][]ClaimName
 	log       []string // the last call's effects
+	seen      Snapshot // after the last call
 }
 
 const second = time.Second
@@ -42,7 +43,7 @@ func newHarness(t testing.TB, change ...func(*Config)) *harness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.reg = reg
+	h.reg, h.seen = reg, reg.Snapshot()
 	return h
 }
 
@@ -56,9 +57,11 @@ func (h *harness) did(effects Effects, err error) error {
 	if err != nil && !KindOf(err).IsValid() {
 		h.t.Fatalf("error %v has no kind", err)
 	}
-	if bad := h.checker.Step(h.reg.Snapshot(), effects, err, false); bad != nil {
+	after := h.reg.Snapshot()
+	if bad := h.checker.Step(after, effects, err, false); bad != nil {
 		h.t.Fatalf("%v after %q, error %v", bad, h.log, err)
 	}
+	h.reflects(after, effects)
 	checkInvariants(h.t, h.reg)
 	return err
 }
