@@ -80,7 +80,7 @@ var layers = map[string]layer{
 	"cuda/health":            {ours: []string{"internal/dl"}, third: []string{"github.com/NVIDIA/go-nvml"}},
 	"transfer/rpc":           {ours: []string{"transfer", "transfer/wire", "transfer/rpc/pb", "ownership"}, third: []string{"google.golang.org/grpc", "google.golang.org/protobuf", "golang.org/x/sys", "golang.org/x/time"}},
 	"transfer/rpc/authority": {},
-	"transfer/admin":         {ours: []string{"transfer", "ownership", "ownership/explain"}},
+	"transfer/admin":         {ours: []string{"transfer", "fence", "ownership", "ownership/explain"}},
 	"transfer/rpc/pb":        {third: []string{"google.golang.org/grpc", "google.golang.org/protobuf"}},
 	"trace":                  {ours: []string{"ownership", "gen/*", "fsm"}},
 	"trace/mapping":          {ours: []string{"trace", "gen/*"}, third: []string{"go.yaml.in/yaml/v3"}},

@@ -37,7 +37,7 @@ func NewClient(addr string) (*Client, error) {
 // Explain gets the report. The error is an *Error that matches ErrUnreachable
 // or ErrAnswer.
 func (c *Client) Explain(ctx context.Context) (*explain.Report, error) {
-	body, err := c.do(ctx, http.MethodGet, "/snapshot")
+	body, err := c.do(ctx, http.MethodGet, "/snapshot", nil)
 	if err != nil {
 		return nil, err
 	}
@@ -54,22 +54,18 @@ func (c *Client) Explain(ctx context.Context) (*explain.Report, error) {
 // also ownership.ErrClosed, when the endpoint is stopping, or ownership.ErrFatal.
 func (c *Client) Reopen(ctx context.Context) (Reopened, error) {
 	var r Reopened
-	body, err := c.do(ctx, http.MethodPost, "/reopen")
-	if err != nil {
-		return r, err
+	err := c.ask(ctx, http.MethodPost, "/reopen", nil, &r)
+	if err == nil && r.After == "" {
+		err = &Error{Addr: c.addr, Kind: ErrAnswer}
 	}
-	defer func() { _ = body.Close() }()
-	if err := json.NewDecoder(body).Decode(&r); err != nil || r.After == "" {
-		return r, &Error{Addr: c.addr, Kind: ErrAnswer, Err: err}
-	}
-	return r, nil
+	return r, err
 }
 
 // maxFailure bounds what is read of an answer that is an error.
 const maxFailure = 64 << 10
 
-func (c *Client) do(ctx context.Context, method, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, method, "http://kvxfer"+path, http.NoBody)
+func (c *Client) do(ctx context.Context, method, path string, body io.Reader) (io.ReadCloser, error) {
+	request, err := http.NewRequestWithContext(ctx, method, "http://kvxfer"+path, body)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +84,7 @@ func (c *Client) do(ctx context.Context, method, path string) (io.ReadCloser, er
 	return nil, &Error{Addr: c.addr, Kind: ErrRefused, Err: &refusal{f}}
 }
 
-// refusal is an ownership error of the endpoint's process.
+// refusal is an error of the endpoint's process.
 type refusal struct{ answer failure }
 
 // Error returns the words of the endpoint.
@@ -102,7 +98,8 @@ func (r *refusal) Is(target error) bool {
 	case ownership.ErrClosed:
 		return r.answer.Kind == ownership.KindClosed.String()
 	}
-	return false
+	kind, known := kinds[r.answer.Kind]
+	return known && kind == target
 }
 
 // cause takes off what a reader of an address does not need: the request's URL,

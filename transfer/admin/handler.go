@@ -17,6 +17,8 @@ const index = `kvxfer endpoint
 GET  /snapshot  what is owned and why, as JSON
 GET  /explain   the same in words
 GET  /metrics   counters and ages of doubt, Prometheus text format
+GET  /fence     what a fence demands; accessor, scope, and perhaps incarnation in the query
+POST /fence     fence an accessor, on the word of whoever asks
 POST /reopen    lift a quarantine
 `
 
@@ -52,6 +54,8 @@ func Handler(e *transfer.Endpoint) http.Handler {
 		begin(w, "text/plain; version=0.0.4; charset=utf-8", http.StatusOK)
 		_ = WriteMetrics(w, e.Name(), metrics)
 	})
+	mux.HandleFunc("GET /fence", func(w http.ResponseWriter, r *http.Request) { demand(w, r, e) })
+	mux.HandleFunc("POST /fence", func(w http.ResponseWriter, r *http.Request) { fenceOf(w, r, e) })
 	mux.HandleFunc("POST /reopen", func(w http.ResponseWriter, _ *http.Request) { reopen(w, e) })
 	return mux
 }
@@ -59,16 +63,28 @@ func Handler(e *transfer.Endpoint) http.Handler {
 func reopen(w http.ResponseWriter, e *transfer.Endpoint) {
 	before := e.Explain().Admission
 	if err := e.Reopen(); err != nil {
-		f := failure{Error: err.Error()}
-		var refused *ownership.Error
-		if errors.As(err, &refused) {
-			f.Kind = refused.Kind.String()
-		}
-		answer(w, http.StatusConflict, f)
+		refuse(w, err)
 		return
 	}
 	after, _ := e.Admission()
 	answer(w, http.StatusOK, Reopened{Before: before.State, Doubted: before.Doubted, After: after.String()})
+}
+
+// refuse answers that the endpoint will not.
+func refuse(w http.ResponseWriter, err error) {
+	f := failure{Error: err.Error()}
+	var refused *ownership.Error
+	switch {
+	case errors.As(err, &refused):
+		f.Kind = refused.Kind.String()
+	default:
+		for kind, is := range kinds {
+			if errors.Is(err, is) {
+				f.Kind = kind
+			}
+		}
+	}
+	answer(w, http.StatusConflict, f)
 }
 
 func begin(w http.ResponseWriter, contentType string, status int) {

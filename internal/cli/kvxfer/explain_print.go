@@ -31,6 +31,9 @@ func (a *app) printReport(r *explain.Report) {
 	for i := range r.Waiting {
 		fmt.Fprintf(a.stdout, "waiting     %s\n", r.Waiting[i].Text)
 	}
+	for i := range r.Fences {
+		fmt.Fprintf(a.stdout, "fenced      %s\n", r.Fences[i].Text)
+	}
 	held, retained := 0, 0
 	for i := range r.Regions {
 		if r.Regions[i].Holding != explain.Free {
