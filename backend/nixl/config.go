@@ -35,16 +35,11 @@ type Config struct {
 	ProgressDelay time.Duration
 }
 
-// fences is what the end of an agent proves on each transport, as far as it
-// was measured: own, that our memory is left alone by the operations we
-// posted; passive, that peers leave our memory alone. With CMA a peer's own
-// system call copies, and nobody here is asked. What UCX may choose by itself
-// can include hardware that was never measured.
-var fences = map[nixl.Transport]struct{ own, passive bool }{
-	nixl.TransportTCP:  {own: true, passive: true},
-	nixl.TransportCMA:  {own: true, passive: false},
-	nixl.TransportAuto: {own: false, passive: false},
-}
+// ownFence says where the end of an agent was measured to leave our memory alone in
+// the operations that it had posted. What UCX may choose by itself can include
+// hardware that was never measured. Of memory that peers reach by themselves it is
+// said nowhere: spec/fence.yaml has what else that takes on each transport, and why.
+var ownFence = map[nixl.Transport]bool{nixl.TransportTCP: true, nixl.TransportCMA: true}
 
 // uring reports whether the parameters choose the one queue of POSIX whose end
 // with the agent was measured: a read that was pending in it wrote nothing
@@ -60,12 +55,10 @@ func (cfg *Config) limits() backend.Limits {
 			OwnFence:  cfg.Plugin == nixl.PluginPOSIX && uring(cfg.Params),
 		}
 	}
-	f := fences[cfg.Transport]
 	return backend.Limits{
 		Transport:       "nixl/" + cfg.Transport.String(),
 		VRAM:            cfg.Transport == nixl.TransportAuto,
 		PassiveProgress: cfg.NoProgressThread,
-		OwnFence:        f.own,
-		PassiveFence:    f.passive,
+		OwnFence:        ownFence[cfg.Transport],
 	}
 }
