@@ -21,16 +21,16 @@ type model struct {
 	generation map[uint32]uint32
 	pins       map[blocks.Name]map[uint32]bool // live pins
 	use        map[blocks.Name]blocks.Use
-	over       map[blocks.Name]map[uint32]bool // what live and dead pins have unpinned
-	names      []blocks.Name                   // all that were ever given
-	seen       []blocks.Block                  // all that were ever given
+	over       map[blocks.Name]map[blocks.Block]bool // what live and dead pins have unpinned
+	names      []blocks.Name                         // all that were ever given
+	seen       []blocks.Block                        // all that were ever given
 }
 
 func newModel(count int) (*model, error) {
 	pool, err := blocks.New(count)
 	return &model{
 		pool: pool, count: count, generation: map[uint32]uint32{}, pins: map[blocks.Name]map[uint32]bool{},
-		use: map[blocks.Name]blocks.Use{}, over: map[blocks.Name]map[uint32]bool{},
+		use: map[blocks.Name]blocks.Use{}, over: map[blocks.Name]map[blocks.Block]bool{},
 	}, err
 }
 
@@ -63,7 +63,7 @@ func (m *model) given(name blocks.Name, use blocks.Use, table []blocks.Block) er
 		}
 	}
 	m.names = append(m.names, name)
-	m.pins[name], m.use[name], m.over[name] = map[uint32]bool{}, use, map[uint32]bool{}
+	m.pins[name], m.use[name], m.over[name] = map[uint32]bool{}, use, map[blocks.Block]bool{}
 	for _, b := range table {
 		m.pins[name][b.Number] = true
 	}
@@ -183,7 +183,7 @@ func (m *model) unpinBlocks(n blocks.Name, batch []blocks.Block) error {
 	}
 	for _, b := range batch {
 		delete(m.pins[n], b.Number)
-		m.over[n][b.Number] = true
+		m.over[n][b] = true
 	}
 	if len(m.pins[n]) == 0 {
 		delete(m.pins, n)
@@ -206,7 +206,7 @@ func (m *model) mayUnpin(n blocks.Name, batch []blocks.Block) error {
 		switch {
 		case named[b]:
 			return blocks.ErrRepeated
-		case m.over[n][b.Number]:
+		case m.over[n][b]:
 			return blocks.ErrStale
 		case !m.pins[n][b.Number]:
 			return blocks.ErrNotPinned

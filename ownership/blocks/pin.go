@@ -16,7 +16,7 @@ type pin struct {
 	table []uint32 // their numbers in the caller's order; unpinned where it was
 	// index finds a block's place in table; built when a part is unpinned for
 	// the first time, which costs no more than the pin did.
-	index map[uint32]int
+	index map[Block]int
 	mark  uint32 // as state.mark
 }
 

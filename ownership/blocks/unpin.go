@@ -37,8 +37,9 @@ func (p *Pool) Unpin(names ...Name) (freed int, err error) {
 // UnpinBlocks drops some blocks of one pin, all of the batch or none, and
 // returns how many became free. The pin is over when it has none left. Range,
 // uniqueness and membership of the whole batch are judged before the first
-// decrement; a block unpinned before is ErrStale. Errors: as Unpin, and
-// ErrRange, ErrRepeated, ErrNotPinned.
+// decrement; a block unpinned before is ErrStale, one of another allocation that the
+// pin never had is ErrNotPinned. Errors: as Unpin, and ErrRange, ErrRepeated,
+// ErrNotPinned.
 func (p *Pool) UnpinBlocks(name Name, batch []Block) (freed int, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,14 +52,14 @@ func (p *Pool) UnpinBlocks(name Name, batch []Block) (freed int, err error) {
 		return 0, &Error{Kind: ErrInvalid, Pin: name, Why: "the batch is empty"}
 	}
 	k := &p.pins[slot]
-	k.buildIndex()
+	p.buildIndex(k)
 	for _, b := range batch {
 		if e := p.member(k, b); e != nil {
 			return 0, e
 		}
 	}
 	for _, b := range batch {
-		k.table[k.index[b.Number]] = unpinned
+		k.table[k.index[b]] = unpinned
 		k.live--
 		if p.drop(slot, b.Number) {
 			freed++
@@ -100,7 +101,7 @@ func (p *Pool) member(k *pin, b Block) *Error {
 	if _, err := p.find(k.name, b); err != nil {
 		return err
 	}
-	switch at, known := k.index[b.Number]; {
+	switch at, known := k.index[b]; {
 	case !known:
 		return &Error{Kind: ErrNotPinned, Pin: k.name, Block: b}
 	case k.table[at] == unpinned:
@@ -110,13 +111,15 @@ func (p *Pool) member(k *pin, b Block) *Error {
 	return nil
 }
 
-func (k *pin) buildIndex() {
+// buildIndex names the blocks of a pin with their allocation, which is the present one
+// while the pin has them: a later allocation of the same block is not the pin's.
+func (p *Pool) buildIndex(k *pin) {
 	if k.index != nil {
 		return
 	}
-	k.index = make(map[uint32]int, len(k.table))
+	k.index = make(map[Block]int, len(k.table))
 	for i, number := range k.table {
-		k.index[number] = i
+		k.index[Block{number, p.blocks[number].generation}] = i
 	}
 }
 

@@ -21,7 +21,7 @@ type Pin struct {
 	Number int
 	Use    string
 	Blocks []Block // that it still has
-	Had    []int   // numbers
+	Had    []Block // those it was made of
 }
 
 // Block is a number in one of its allocations.
@@ -98,10 +98,7 @@ func (p *Pool) Allocated(table []Block) (*Pin, string) {
 
 func (p *Pool) pin(use string, table []Block) *Pin {
 	p.named++
-	pin := &Pin{Number: p.named, Use: use, Blocks: slices.Clone(table)}
-	for _, b := range table {
-		pin.Had = append(pin.Had, b.Number)
-	}
+	pin := &Pin{Number: p.named, Use: use, Blocks: slices.Clone(table), Had: slices.Clone(table)}
 	p.Pins = append(p.Pins, pin)
 	return pin
 }
@@ -194,7 +191,7 @@ func (p *Pool) UnpinBlocks(number int, batch []Block) (int, string) {
 	kind := p.judge(batch, func(b Block) string {
 		switch {
 		case slices.Contains(pin.Blocks, b):
-		case slices.Contains(pin.Had, b.Number) || p.past(b):
+		case slices.Contains(pin.Had, b) || p.past(b):
 			p.StaleCalls++
 			return "stale"
 		default:
