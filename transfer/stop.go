@@ -184,13 +184,13 @@ func (e *Endpoint) endBackend() error {
 }
 
 // closeBackend deregisters all memory and closes the backend; again goes on where it
-// was refused.
+// was refused. What ended with an agent that was destroyed before is over.
 func (e *Endpoint) closeBackend(b backend.Backend) error {
 	for _, r := range e.everyRegion() {
 		if r.pinned != nil { // its pool's region has the registration
 			continue
 		}
-		if err := b.Deregister(r.registration); err != nil {
+		if err := b.Deregister(r.registration); err != nil && !errors.Is(err, backend.ErrClosed) {
 			return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
 		}
 		e.freeRegion(r)

@@ -56,6 +56,56 @@ func TestStopRefusesUntilProven(t *testing.T) {
 	})
 }
 
+// An agent that was destroyed before, whose end was the proof, has nothing left to be
+// deregistered.
+func TestStopAfterTheAgentWasDestroyed(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		must(t, g.fabric.Stall(receiver))
+		_, ss := g.begin()
+		g.s.extra("more")
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantErr(t, g.s.Stop(ctx), ownership.ErrRefused)
+		must(t, g.s.agent.Fence())
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantErr(t, g.s.Stop(ctx), ownership.ErrRefused) // of itself it proves nothing to the core
+		must(t, g.s.Fence(ownership.FenceSpec{Accessor: receiver, Scope: ownership.Own}))
+		must(t, g.r.Fence(ownership.FenceSpec{Accessor: sender, Scope: ownership.All}))
+		must(t, g.s.Stop(t.Context()))
+		<-ss.Released()
+		must(t, g.s.arena.Close())
+		must(t, g.s.Stop(t.Context())) // again is fine
+	})
+}
+
+// The backend keeps an operation that answered an error, whatever was proven since: its
+// agent is destroyed, and Stop succeeds.
+func TestStopAfterTheFenceOfADeadPeer(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		must(t, g.fabric.Stall(receiver))
+		_, ss := g.begin()
+		synctest.Wait()
+		must(t, g.fabric.Kill(receiver, 0))
+		time.Sleep(time.Second)
+		g.s.expect("doubt: PUBLISHED -> IN_DOUBT")
+		g.r.Halt()
+		g.r.keepOwning = true
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		wantErr(t, g.s.Stop(ctx), ownership.ErrRefused)
+		must(t, g.s.Fence(ownership.FenceSpec{Accessor: receiver, Scope: ownership.All}))
+		must(t, g.s.Stop(t.Context()))
+		<-ss.Released()
+		if _, err := g.s.agent.Metadata(); !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("the agent lives: %v", err)
+		}
+	})
+}
+
 // A peer that has stopped in good order needs no more reports.
 func TestStopDoesNotWaitForAPeerThatSaidGoodbye(t *testing.T) {
 	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {

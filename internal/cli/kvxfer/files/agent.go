@@ -4,9 +4,6 @@
 package files
 
 import (
-	"errors"
-	"sync/atomic"
-
 	"github.com/kvxfer/kvxfer/backend"
 )
 
@@ -16,31 +13,9 @@ type Agent interface {
 	backend.Fencer
 }
 
-// agent is the backend of one life. An endpoint that stops deregisters its
-// memory; where the agent was ended before, there is nothing left to deregister.
-type agent struct {
-	Agent
-	ended atomic.Bool
-}
-
-// Fence ends the agent.
-func (a *agent) Fence() error {
-	a.ended.Store(true)
-	return a.Agent.Fence()
-}
-
-// Deregister passes on, unless the agent has ended.
-func (a *agent) Deregister(r backend.Registration) error {
-	err := a.Agent.Deregister(r)
-	if a.ended.Load() && errors.Is(err, backend.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
 // proves reports whether the end of the agent is proof for our own memory, both
 // what our operations use and what peers reach by themselves.
-func (a *agent) proves() bool {
+func proves(a Agent) bool {
 	l := a.Limits()
 	return l.OwnFence && l.PassiveFence
 }

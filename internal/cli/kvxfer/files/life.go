@@ -35,7 +35,7 @@ var errRenew = errors.New("files: in doubt")
 // life is one incarnation of a node: a backend, an endpoint, and its slots.
 type life struct {
 	node   *Node
-	agent  *agent
+	agent  Agent
 	ep     *transfer.Endpoint
 	chunks *slots
 	notes  *slots
@@ -59,11 +59,9 @@ func (n *Node) begin(ctx context.Context) (_ *life, err error) {
 	var random [8]byte
 	_, _ = rand.Read(random[:])                                 // never fails
 	name := n.config.Name + ":" + hex.EncodeToString(random[:]) // peers may hold the one before
-	opened, err := n.config.Open(name)
-	if err != nil {
+	if l.agent, err = n.config.Open(name); err != nil {
 		return nil, err
 	}
-	l.agent = &agent{Agent: opened}
 	l.ep, err = transfer.New(transfer.Config{
 		Name: n.config.Name, Agent: name, Backend: l.agent, Contain: l.contain, Observe: l.observe, OnRequest: l.answer,
 		RequestTimeout: n.config.RequestTimeout, Grace: n.config.Grace, OperationWait: n.config.OperationWait,
@@ -200,7 +198,7 @@ func (l *life) retire() error {
 	case fatal != nil:
 		l.ep.Halt()
 		return &FatalError{Session: fatal.Session.String(), Err: err}
-	case !l.agent.proves():
+	case !proves(l.agent):
 		l.ep.Halt()
 		return fmt.Errorf("%w: %s does not let go of it, and on transport %s the end of our own agent proves nothing: %w",
 			ErrRetained, "a peer", l.agent.Limits().Transport, err)
