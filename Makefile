@@ -148,6 +148,10 @@ bench-cuda: ## gather by kernel, copy engine and CPU, raw beside owned, and poll
 bench-spin: ## fsmgen check beside Spin on the same model (needs the Debian packages spin and gcc)
 	@$(GO) test -run '^$$' -bench Explore -benchtime 3x ./fsm/export
 
+.PHONY: coverage
+coverage: ## which cells of the spec the quick suites meet, as a heat map (bin/coverage/index.html); fails below all of them
+	@$(GO) run ./internal/coverage
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 	@for pkg in $$($(GO) list ./...); do \

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command coverage says which cells of the spec the tests exercise: it runs the
+// quick suites on generated code that notes what it is asked, draws a heat map, and
+// fails where a cell of a machine, a rule of a table or a guard of a system is
+// never met. See "make coverage".
+//
+// Nothing of it is in the product: the noting code exists in an overlay of the build
+// (go test -overlay) for the time of the run.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/kvxfer/kvxfer/fsm/load"
+)
+
+// suites are the packages whose tests are the quick suite, each a column of the report.
+var suites = []string{"spec", "fsm/codegen", "fsm/interpret", "ownership", "scenario", "proptest", "transfer", "fence", "cluster", "trace"}
+
+func main() {
+	out := flag.String("out", "bin/coverage", "`folder` for the report")
+	only := flag.String("suites", strings.Join(suites, ","), "packages whose tests are run")
+	flag.Parse()
+	if err := run(*out, strings.Split(*only, ",")); err != nil {
+		fmt.Fprintln(os.Stderr, "coverage:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string, packages []string) error {
+	set, err := load.Dir("spec")
+	if err != nil {
+		return err
+	}
+	work, err := os.MkdirTemp("", "kvxfer-coverage-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(work) }()
+	guards, err := instrument(set, work)
+	if err != nil {
+		return err
+	}
+	r := newReport(set, guards)
+	for _, p := range packages {
+		fmt.Fprintf(os.Stderr, "coverage: %s\n", p)
+		met, statements, err := test(work, p)
+		if err != nil {
+			return err
+		}
+		r.add(p, met, statements)
+	}
+	if err := os.MkdirAll(out, 0o755); err != nil {
+		return err
+	}
+	page := filepath.Join(out, "index.html")
+	if err := os.WriteFile(page, r.html(), 0o644); err != nil {
+		return err
+	}
+	fmt.Print(r.text())
+	fmt.Printf("report      %s\n", page)
+	if missing := r.missing(); len(missing) > 0 {
+		return fmt.Errorf("%d never exercised:\n  %s", len(missing), strings.Join(missing, "\n  "))
+	}
+	return nil
+}
+
+// core are the packages whose statements are counted.
+const core = "./ownership,./transfer,./trace,./backend/loop"
+
+// test runs the tests of a package and returns what they met, and the share of the
+// core's statements that they ran.
+func test(work, pkg string) (map[string]bool, string, error) {
+	notes := filepath.Join(work, "notes", strings.ReplaceAll(pkg, "/", "-"))
+	if err := os.MkdirAll(notes, 0o755); err != nil {
+		return nil, "", err
+	}
+	cmd := exec.Command("go", "test", "-short", "-count=1", "-timeout", "9m", "-overlay", filepath.Join(work, "overlay.json"), "-coverpkg", core, "./"+pkg)
+	cmd.Env = append(os.Environ(), "KVXFER_COVERAGE="+notes)
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w\n%s", pkg, err, text)
+	}
+	statements := ""
+	if _, after, ok := strings.Cut(string(text), "coverage: "); ok {
+		statements, _, _ = strings.Cut(after, " ")
+	}
+	met, err := readNotes(notes)
+	return met, statements, err
+}
+
+func readNotes(folder string) (map[string]bool, error) {
+	met := map[string]bool{}
+	files, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(data)) {
+			met[strings.TrimSpace(line)] = true
+		}
+	}
+	return met, nil
+}
