@@ -42,6 +42,9 @@ type Options struct {
 	Symmetry    bool   // visit one of the states that differ by an exchange of replicas
 	MaxMemory   int    // bytes; 0 is 4 GiB
 	MaxStates   int    // 0: no bound
+	// Pick, if set, says which mutants Mutate tries, by number from 0. Mutate reads it in
+	// the first options only.
+	Pick func(mutant int) bool
 	// Progress, if set, is called a few times a second.
 	Progress func(Progress)
 	print    bool // make a fingerprint of the steps

@@ -105,6 +105,9 @@ func Mutate(ctx context.Context, sys *load.System, progress func(done, all int),
 		if progress != nil {
 			progress(i, len(all))
 		}
+		if len(options) > 0 && options[0].Pick != nil && !options[0].Pick(i) {
+			continue
+		}
 		m := Mutant{What: mu.what, File: cmp.Or(mu.file, sys.Source.File), Pos: mu.pos}
 		undo := mu.apply()
 		err := m.meet(ctx, sys, bases, options)

@@ -49,6 +49,18 @@ func TestMutate(t *testing.T) {
 	if after.States != before.States || after.Edges != before.Edges {
 		t.Error("the system is not what it was before")
 	}
+	part, err := check.Mutate(t.Context(), sys, nil, check.Options{Replicas: 1, Pick: func(i int) bool { return i%10 == 3 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, m := range part.Mutants {
+		if whole := r.Mutants[10*i+3]; m != whole {
+			t.Errorf("change %d of a part is %+v, of the whole %+v", i, m, whole)
+		}
+	}
+	if want := (len(r.Mutants) + 6) / 10; len(part.Mutants) != want {
+		t.Errorf("the part has %d changes, want %d", len(part.Mutants), want)
+	}
 	sys.Survivors = []load.Survivor{{Change: "action begin: without *", Why: "a begin alone shows nothing"}}
 	if r, err = check.Mutate(t.Context(), sys, nil, check.Options{Replicas: 1}); err != nil {
 		t.Fatal(err)

@@ -31,6 +31,8 @@ type checkFlags struct {
 	format      string
 	symmetry    bool
 	mutate      bool
+	part        int
+	seed        uint64
 	memory      int
 	states      int
 }
@@ -44,7 +46,7 @@ func checkCommand() *cobra.Command {
 			"of states, of steps, after events, and liveness under fairness. A broken property comes with a shortest\n" +
 			"run that breaks it. It exits 1 unless every property is proved (or refuted, where the spec says so);\n" +
 			"what it could not finish is never called proved.",
-		Example: "  fsmgen check\n  fsmgen check receive --replicas 1..4 --symmetry\n  fsmgen check receive --mutate",
+		Example: "  fsmgen check\n  fsmgen check receive --replicas 1..4 --symmetry\n  fsmgen check receive --mutate\n  fsmgen check --mutate --part 20",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt)
 			defer stop()
@@ -57,6 +59,8 @@ func checkCommand() *cobra.Command {
 	cmd.Flags().StringVar(&f.format, "format", "text", "text, json, mermaid (runs as sequence diagrams), or scenario (runs by the spec's templates)")
 	cmd.Flags().BoolVar(&f.symmetry, "symmetry", false, "visit one of the states that differ by an exchange of replicas")
 	cmd.Flags().BoolVar(&f.mutate, "mutate", false, "change one guard, cell or statement at a time, and list changes that no property finds")
+	cmd.Flags().IntVar(&f.part, "part", 100, "per cent of the changes that --mutate tries, chosen by chance")
+	cmd.Flags().Uint64Var(&f.seed, "seed", 0, "choose the --part of a run that printed this number")
 	cmd.Flags().IntVar(&f.memory, "max-memory", 4096, "MiB that an exploration may take")
 	cmd.Flags().IntVar(&f.states, "max-states", 0, "states to visit at most; 0 for no bound")
 	return cmd

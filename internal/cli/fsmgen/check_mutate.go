@@ -7,6 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
+	"io"
+	"math/rand/v2"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -19,6 +22,9 @@ import (
 // mutateOne changes the system in every single way and lists what no property finds.
 func mutateOne(ctx context.Context, cmd *cobra.Command, sys *load.System, options []check.Options, f *checkFlags) (bool, error) {
 	out := cmd.OutOrStdout()
+	if err := f.choosePart(cmd.ErrOrStderr(), sys.Name, options); err != nil {
+		return false, err
+	}
 	r, err := check.Mutate(ctx, sys, mutateProgress(cmd, sys.Name), options...)
 	if err != nil {
 		return false, err
@@ -41,6 +47,23 @@ func mutateOne(ctx context.Context, cmd *cobra.Command, sys *load.System, option
 		}
 	}
 	return r.Survived() == 0, nil
+}
+
+// choosePart has a part of the changes tried, by chance, and says how to have it again.
+func (f *checkFlags) choosePart(w io.Writer, system string, options []check.Options) error {
+	switch {
+	case f.part < 1 || f.part > 100:
+		return usageError("--part %d: expected a number from 1 to 100", f.part)
+	case f.part == 100:
+		return nil
+	}
+	if f.seed == 0 {
+		f.seed = 1 + rand.Uint64N(1e9)
+		fmt.Fprintf(w, "%d %% of the changes; --seed %d tries the same again\n", f.part, f.seed)
+	}
+	chance := rand.New(rand.NewPCG(f.seed, uint64(crc32.ChecksumIEEE([]byte(system)))))
+	options[0].Pick = func(int) bool { return chance.IntN(100) < f.part }
+	return nil
 }
 
 // mutateProgress writes one line that moves, if somebody is there to see it.
