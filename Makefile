@@ -12,6 +12,8 @@ FUZZTIME ?= 30s
 LIVES ?= 60000
 SOAK ?= 1h
 BENCHRUNS ?= 8
+# More flags of internal/mutate for the full run of the mutants.
+MUTATE ?=
 # What the version command prints where the Go tool cannot know it.
 LDFLAGS = -X $(CLI).version=$(shell git describe --tags --always --dirty 2>/dev/null || echo devel) \
           -X $(CLI).commit=$(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -51,7 +53,7 @@ spin: ## install Spin where that is possible; without it, the comparisons with S
 test: nixl nixl-python spin verify ## everything: installs what it needs, then all checks and tests (CI runs exactly this)
 
 .PHONY: verify
-verify: fmt-check mod-check lint gen-check nocgo race gpu explore mutate-spec faults ## all checks and tests, with what is installed
+verify: fmt-check mod-check lint gen-check nocgo race gpu explore mutate-spec mutate-sample faults ## all checks and tests, with what is installed
 
 .PHONY: fmt-check
 fmt-check: ## fail on files that gofmt would change
@@ -100,10 +102,29 @@ race: ## all tests, race detector on, random order
 explore: ## the exhaustive explorations, the comparisons with Spin, and the long walks
 	@$(GO) test -shuffle=on ./fsm/check ./fsm/codegen ./fsm/export ./fsm/interpret
 
-# Machines and tables have their changes tried by a test of package spec.
+# Machines and tables have their changes tried by a test of package spec. A fifth of the
+# changes of systems is tried each time; a printed seed tries the same fifth again.
 .PHONY: mutate-spec
-mutate-spec: build ## change the systems of spec/ in one place at a time: a property finds each change, or the spec says why it may live
+mutate-spec: build ## change the systems of spec/ in one place at a time, a fifth of the places by chance: a property finds each
+	@bin/fsmgen check --mutate --part 20 --replicas 1..2 --max-memory 512
+
+.PHONY: mutate-spec-all
+mutate-spec-all: build ## the same in all places (two minutes of a core)
 	@bin/fsmgen check --mutate --replicas 1..2 --max-memory 512
+
+# Verdicts are kept in bin/mutate: a run that was stopped goes on, and one after new tests
+# judges the survivors alone. MUTATE="-shard 1/4" takes a part.
+.PHONY: mutate
+mutate: mutate-spec-all ## change spec/, ownership and transfer in one place at a time: the tests notice (an hour of a core)
+	@rc=0; for pkg in ownership transfer; do \
+	  $(GO) run ./internal/mutate -pkg $$pkg -suites $$pkg,scenario,proptest $(MUTATE) || rc=1; done; exit $$rc
+
+# By chance, with tests that are quick, for a bounded processor time: the bar is lower than
+# that of the full run, as few mutants are judged.
+.PHONY: mutate-sample
+mutate-sample: ## change ownership and transfer in places chosen by chance; a printed seed chooses the same again
+	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 15s -least 85
+	@$(GO) run ./internal/mutate -pkg transfer -most 100ms -cpu 15s -least 40
 
 # A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
 # printed seed the same third again.

@@ -47,6 +47,8 @@ var layers = map[string]layer{
 	// The property suite: the model knows nothing of what it judges.
 	"proptest":       {},
 	"proptest/model": {},
+	// Makes mutants of the core for the tests to find.
+	"internal/mutate": {},
 
 	// fsmgen's own: what loads, checks, draws and emits.
 	"fsm/expr":      {},
