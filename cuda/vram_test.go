@@ -293,7 +293,7 @@ func vramChild(in io.Reader, out io.Writer) error {
 // envRole makes the test binary another process of a test.
 const envRole = "KVXFER_CUDA_TEST_ROLE"
 
-var roles = map[string]func(io.Reader, io.Writer) error{"vram": vramChild, "fault": faultChild}
+var roles = map[string]func(io.Reader, io.Writer) error{"vram": vramChild, "vram-transfer": vramTransferChild, "fault": faultChild}
 
 // play is the other process; false where this is the tests' own.
 func play() (code int, played bool) {
