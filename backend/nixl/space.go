@@ -4,6 +4,9 @@
 package nixl
 
 import (
+	"errors"
+	"fmt"
+
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/nixl"
 )
@@ -22,6 +25,9 @@ func (b *Backend) registerIn(m backend.Memory) (*nixl.Registration, error) {
 		Mem: mems[m.Kind], Backend: b.plugin,
 		Segments: []nixl.Segment{{Addr: uint64(m.Addr), Len: m.Len, Dev: uint64(m.Device)}},
 	})
+	if e := (*nixl.Error)(nil); m.Kind == backend.VRAM && errors.As(err, &e) {
+		return nil, fmt.Errorf("%w: %v: without a GPU's driver, or with a UCX that was built without CUDA, NIXL refuses it: %w", backend.ErrMemoryKind, m.Space, err)
+	}
 	if err != nil {
 		return nil, translate(err)
 	}
