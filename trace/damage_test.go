@@ -217,7 +217,9 @@ func moved(lines []string, i, j, to int) []string {
 	return slices.Insert(slices.Delete(slices.Clone(lines), i, j), to, part...)
 }
 
-func again(lines []string, i, to int) []string { return slices.Insert(slices.Clone(lines), to, lines[i]) }
+func again(lines []string, i, to int) []string {
+	return slices.Insert(slices.Clone(lines), to, lines[i])
+}
 
 // TestDamageIsFound damages a good trace in each way, and says which rule finds it.
 func TestDamageIsFound(t *testing.T) {

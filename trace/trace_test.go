@@ -5,9 +5,13 @@ package trace_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/scenario"
@@ -73,4 +77,40 @@ func TestScenariosPass(t *testing.T) {
 		}
 	}
 	t.Logf("%d cells", len(cells))
+}
+
+// TestSchema holds every line of the traces of scenarios against the schema, and sees it
+// refuse lines that are none.
+func TestSchema(t *testing.T) {
+	var doc any
+	if err := json.Unmarshal(trace.Schema(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("trace.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("trace.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	valid := func(line string) error {
+		v, err := jsonschema.UnmarshalJSON(strings.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return schema.Validate(v)
+	}
+	for _, path := range sample(t) {
+		for line := range strings.Lines(string(traced(t, path))) {
+			if err := valid(line); err != nil {
+				t.Errorf("%s: %s: %v", filepath.Base(path), line, err)
+			}
+		}
+	}
+	for _, bad := range []string{`{"at_ns":1}`, `{"step":"seal"}`, `{"step":"seal","effect":"gate","at_ns":1}`, `{"step":"dance","at_ns":1}`, `{"step":"seal","at_ns":"1"}`, `{"effect":"gate","at_ns":1,"colour":"red"}`} {
+		if valid(bad) == nil {
+			t.Errorf("the schema takes %s", bad)
+		}
+	}
 }

@@ -82,7 +82,7 @@ func test(work, pkg string) (map[string]bool, string, error) {
 	if err := os.MkdirAll(notes, 0o755); err != nil {
 		return nil, "", err
 	}
-	cmd := exec.Command("go", "test", "-short", "-count=1", "-timeout", "9m", "-overlay", filepath.Join(work, "overlay.json"), "-coverpkg", core, "./"+pkg)
+	cmd := exec.Command("go", "test", "-count=1", "-timeout", "9m", "-overlay", filepath.Join(work, "overlay.json"), "-coverpkg", core, "./"+pkg)
 	cmd.Env = append(os.Environ(), "KVXFER_COVERAGE="+notes)
 	text, err := cmd.CombinedOutput()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -87,7 +88,11 @@ func (m *Mapping) spans(r io.Reader) (trace.Source, error) {
 			slices.SortStableFunc(s.moments, func(a, b moment) int { return cmp.Compare(a.at, b.at) })
 			return s, nil
 		case err != nil:
-			return nil, &trace.SyntaxError{Line: 1 + bytes.Count(data[:min(int(dec.InputOffset()), len(data))], []byte("\n")), What: "no OTLP JSON: " + err.Error()}
+			at := dec.InputOffset()
+			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+				at = syntax.Offset
+			}
+			return nil, &trace.SyntaxError{Line: 1 + bytes.Count(data[:min(int(at), len(data))], []byte("\n")), What: "no OTLP JSON: " + err.Error()}
 		}
 		for _, resource := range e.ResourceSpans {
 			for _, scope := range resource.ScopeSpans {
