@@ -66,6 +66,7 @@ func (r *Rank) register(ctx context.Context, c candidate, again bool) (Revision,
 		return 0, fmt.Errorf("cluster: registered at revision %d after %d: %w", at, r.view.applied, ErrRewound)
 	}
 	r.name, r.lease, r.until = c.name, c.lease, c.until
+	r.view.nameAgain()
 	return at, nil
 }
 

@@ -102,6 +102,43 @@ func TestRankThatNeverTookPartAnswers(t *testing.T) {
 	})
 }
 
+// A rank that never opened a request hears of it though everybody who did goes on
+// under another life, whether his words were lost with the old one or come after it.
+func TestRankThatNeverTookPartHearsOfItInTheNextLife(t *testing.T) {
+	for what, before := range map[string]bool{"said before": true, "said after": false} {
+		t.Run(what, func(t *testing.T) {
+			inGroup(t, 3, func(g *group) {
+				q := g.open(1, 0, 1)
+				for i := range 2 {
+					g.clients[i].Partition()
+					if before {
+						g.say(q[i], drained)
+					}
+				}
+				time.Sleep(2 * lease)
+				g.want(1, nothing, nothing, nothing)
+				for i := range 2 {
+					g.clients[i].Heal()
+				}
+				time.Sleep(2 * lease)
+				if !before {
+					g.want(1, ends, ends, nothing)
+					if got := g.retained(0); !strings.Contains(got, "rank 2") || !strings.Contains(got, "not heard") {
+						t.Errorf("retained: %s", got)
+					}
+					for i := range 2 {
+						g.say(q[i], drained)
+					}
+				}
+				g.want(1, both, both, nothing)
+				if left := g.retained(0) + g.retained(1); left != "[][]" {
+					t.Errorf("retained: %s", left)
+				}
+			})
+		})
+	}
+}
+
 func TestProofIsTakenBack(t *testing.T) {
 	inGroup(t, 2, func(g *group) {
 		q := g.open(1)

@@ -22,7 +22,7 @@ type Request struct {
 	system    ranks.System
 	said      State // the newest to be written
 	queued    bool  // said waits to be written
-	published bool  // something was taken to be written
+	published bool  // something was taken to be written, in the present life of this process
 	closed    bool
 	ended     chan struct{} // made when somebody asks
 	retired   chan struct{}

@@ -76,7 +76,7 @@ func (q *Request) waits() []Wait {
 		case s.Gone(i):
 			w.Why = "in doubt: its lease ended or it was replaced; only a fence is proof"
 		case s.Answers(i) == outcome.Active:
-			w.Why = "not heard: a live claim"
+			w.Why = "not heard: a live claim; its own word frees it, or its end and a fence"
 		default:
 			w.Why = s.Answers(i).String() + " and not drained"
 		}

@@ -262,6 +262,19 @@ func (v *view) say(r *Request, s State) {
 	}
 }
 
+// nameAgain makes the next life tell of what was held under the ones before. As a
+// statement of its own it is stale; but a rank that never opened a request learns of
+// it by the first statement about it, and where nobody speaks under the life that is in
+// the cohort, none would come.
+func (v *view) nameAgain() {
+	for _, r := range v.requests {
+		if r.rank != nil && r.said.Outcome != 0 && !r.system.Retired() {
+			r.published = false
+			v.say(r, r.said)
+		}
+	}
+}
+
 func (v *view) decide(r *Request, verdict Verdict, at Revision) {
 	v.out = append(v.out, output{decision: Decision{r.session, verdict, at}, request: r})
 }

@@ -94,7 +94,7 @@ func (r *Rank) gather(number uint64) (b batch) {
 	for ; i < len(v.pending) && len(segment) < r.config.Segment-2*maxName; i++ {
 		q := v.pending[i]
 		q.queued = false
-		if q.cohort.lives[q.cohort.own] != own {
+		if q.cohort.lives[q.cohort.own] != own && q.published {
 			continue // said under a life that is gone: its fence will say it
 		}
 		s := statement{q.session, q.cohort.epoch, q.said, !q.published}
