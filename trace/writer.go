@@ -7,7 +7,6 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"io"
 	"sync"
 	"time"
@@ -48,7 +47,7 @@ const maxBacklog = 1 << 18
 // that it does not know. Close it after the registry is used no more.
 type Writer struct {
 	out  *bufio.Writer
-	json *json.Encoder
+	line line
 	done chan struct{}
 
 	number uint64 // of the last step; run's
@@ -65,15 +64,12 @@ type Writer struct {
 // after Close.
 func NewWriter(w io.Writer, endpoint string, life ownership.Incarnation, started time.Time) (*Writer, error) {
 	out := bufio.NewWriterSize(w, 1<<16)
-	t := &Writer{out: out, json: json.NewEncoder(out), done: make(chan struct{})}
-	t.json.SetEscapeHTML(false)
+	t := &Writer{out: out, done: make(chan struct{})}
 	t.wake.L = &t.mu
 	header := Header{Format: Version, Spec: SpecHash(), Endpoint: endpoint, Incarnation: life.String(), Started: started.UTC().Format(time.RFC3339Nano)}
-	if err := t.json.Encode(Record{Header: &header}); err != nil {
-		return nil, err
-	}
-	if err := out.Flush(); err != nil {
-		return nil, err
+	t.write(Record{Header: &header})
+	if t.fail(out.Flush()); t.err != nil {
+		return nil, t.err
 	}
 	go t.run()
 	return t, nil
@@ -149,7 +145,13 @@ func (t *Writer) run() {
 	}
 }
 
-func (t *Writer) write(r Record) { t.fail(t.json.Encode(&r)) }
+func (t *Writer) write(r Record) {
+	b, err := t.line.of(&r)
+	if err == nil {
+		_, err = t.out.Write(b)
+	}
+	t.fail(err)
+}
 
 func (t *Writer) fail(err error) {
 	if err == nil {
