@@ -49,13 +49,12 @@ type part struct {
 	name, kind string
 	keys       []string
 	spell      map[string]string // of a key, for people
-	excused    map[string]string // keys that no suite has to meet, with the reason
 }
 
 // parts lists everything that can be met.
 func (r *report) parts() (list []part) {
 	for _, s := range r.set.Specs {
-		p := part{name: s.Header().Name, spell: map[string]string{}, excused: map[string]string{}}
+		p := part{name: s.Header().Name, spell: map[string]string{}}
 		switch s := s.(type) {
 		case *load.Machine:
 			p.kind = "machine"
@@ -111,11 +110,14 @@ func (r *report) share(p *part) (met int) {
 	return met
 }
 
-// missing lists what no suite met.
-func (r *report) missing() (list []string) {
+// missing lists what no suite met of specs of some kinds.
+func (r *report) missing(kinds ...string) (list []string) {
 	for _, p := range r.parts() {
+		if !slices.Contains(kinds, p.kind) {
+			continue
+		}
 		for _, k := range p.keys {
-			if len(r.by(k)) == 0 && p.excused[k] == "" {
+			if len(r.by(k)) == 0 {
 				list = append(list, p.spell[k])
 			}
 		}
