@@ -61,8 +61,16 @@ func (p Process) Gone() (Exited, error) {
 	return Exited{}, fmt.Errorf("fence: %v: %w", p, ErrAlive)
 }
 
-// here returns what tells this host's processes from any other's.
+// here returns what tells this host's processes from any other's. The /proc of another
+// process namespace, as a container may have it, would answer about other processes.
 func here() (Process, error) {
+	self, err := os.Readlink("/proc/self")
+	if err != nil {
+		return Process{}, fmt.Errorf("fence: %w", err)
+	}
+	if pid := strconv.Itoa(os.Getpid()); self != pid {
+		return Process{}, fmt.Errorf("fence: /proc has us as process %s, and we are %s: it is of another process namespace: %w", self, pid, ErrElsewhere)
+	}
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
 		return Process{}, fmt.Errorf("fence: %w", err)

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 	"unsafe"
@@ -34,6 +35,7 @@ const (
 	envWriter  = "KVXFER_TEST_WRITER" // the transport
 	envSocket  = "KVXFER_TEST_SOCKET" // where to dial
 	writtenLen = 96 << 20
+	unanswered = "unanswered" // the label of a request that is left alone
 )
 
 func init() {
@@ -57,7 +59,11 @@ func write(transport, socket string) error {
 		return err
 	}
 	copy(e.bytes, bytes.Repeat([]byte{0xbb}, writtenLen))
-	e.OnRequest(func(r *transfer.Request) { _, _ = r.Send(transfer.SendSpec{Region: e.region}) })
+	e.OnRequest(func(r *transfer.Request) {
+		if r.Label() != unanswered {
+			_, _ = r.Send(transfer.SendSpec{Region: e.region})
+		}
+	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	stream, err := rpc.Dial(ctx, socket)
@@ -115,22 +121,22 @@ func newParty(lib *nixl.Library, transport, name string, change func(*transfer.C
 	return p, err
 }
 
-// killed starts a writer, asks it for data, and kills it once the first byte has
-// landed. The last one has not landed then, or it is done again.
-func killed(t *testing.T, r *party, transport string) (*transfer.Session, *exec.Cmd) {
+// writer starts one and attaches it.
+func writer(t *testing.T, r *party, transport string, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()
 	l, err := rpc.Listen("unix:" + filepath.Join(socketFolder(t), "s"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = l.Close() })
-	writer := exec.Command(os.Args[0], "-test.run=^$")
-	writer.Env = append(os.Environ(), envWriter+"="+transport, envSocket+"="+l.Addr())
-	writer.Stderr = os.Stderr
-	if err := writer.Start(); err != nil {
+	cmd.Env = append(os.Environ(), envWriter+"="+transport, envSocket+"="+l.Addr())
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); errors.Is(err, syscall.EPERM) {
+		t.Skip("may not be done here: ", err)
+	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = writer.Process.Kill(); _ = writer.Wait() })
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	stream, err := l.Accept(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +144,14 @@ func killed(t *testing.T, r *party, transport string) (*transfer.Session, *exec.
 	if _, err := r.Attach(t.Context(), stream); err != nil {
 		t.Fatal(err)
 	}
+	return cmd
+}
+
+// killed starts a writer, asks it for data, and kills it once the first byte has
+// landed. The last one has not landed then, or it is done again.
+func killed(t *testing.T, r *party, transport string) (*transfer.Session, *exec.Cmd) {
+	t.Helper()
+	writer := writer(t, r, transport, exec.Command(os.Args[0], "-test.run=^$"))
 	clear(r.bytes)
 	s, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers("writer")})
 	if err != nil {
@@ -283,4 +297,57 @@ func TestEndOfAWriterIsNoProofOnTCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.unchanged(t)
+}
+
+// A process whose number means nothing here is not looked for, whether or not it knows
+// that it is somewhere else, and the same number here is none of its business.
+func TestWriterOfAnotherProcessNamespace(t *testing.T) {
+	lib := requireNIXL(t)
+	unshare, err := exec.LookPath("unshare")
+	if err != nil {
+		t.Skip("no unshare on this machine")
+	}
+	if out, err := exec.Command(unshare, "--pid", "--fork", "--mount-proc", "true").CombinedOutput(); err != nil {
+		t.Skipf("may not be done here: %s", out)
+	}
+	own := exec.Command(unshare, "--pid", "--fork", "--mount-proc", "--kill-child", os.Args[0], "-test.run=^$")
+	foreign := exec.Command(os.Args[0], "-test.run=^$") // with the /proc of this namespace
+	foreign.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+	for _, tc := range []struct {
+		name string
+		cmd  *exec.Cmd
+		want string
+		is   error
+	}{
+		{"with a proc of its own", own, "not of this host and its process numbers", fence.ErrElsewhere},
+		{"with another's proc", foreign, "did not say which process it is", fence.ErrNotProven},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r, err := newParty(lib, "cma", "reader", func(c *transfer.Config) { c.FenceGone = true })
+			if errors.Is(err, backend.ErrUnavailable) {
+				t.Skip("no CMA here: ", err)
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Halt()
+			cmd := writer(t, r, "cma", tc.cmd)
+			s, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers("writer"), Label: unanswered})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if done, err := r.FenceGone("writer"); !errors.Is(err, fence.ErrNotProven) || !errors.Is(err, tc.is) || !strings.Contains(err.Error(), tc.want) || len(done) != 0 {
+				t.Errorf("got %v, %v", done, err)
+			}
+			if err := r.region.Reuse(); !errors.Is(err, ownership.ErrRefused) {
+				t.Errorf("reuse: %v", err)
+			}
+			_, err = r.FenceBy(ownership.FenceSpec{Accessor: "writer", Scope: ownership.Passive},
+				fence.Statement{Who: "test", Checked: map[fence.Fact]string{fence.ProcessGone: "waited for it"}, Passive: true})
+			if err := errors.Join(err, s.Drain(t.Context()), r.region.Reuse()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
