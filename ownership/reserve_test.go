@@ -15,12 +15,15 @@ func TestPiecesAreReservedTogetherOrNotAtAll(t *testing.T) {
 		config func(*Config)
 		want   error
 	}{
-		"all":                {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}},
-		"none":               {want: ErrInvalidArgument},
-		"one region twice":   {specs: []PieceSpec{piece("kv", "A"), piece("aux", "A")}, want: ErrRefused},
-		"one name twice":     {specs: []PieceSpec{piece("kv", "A"), piece("kv", "B")}, want: ErrReject},
-		"unknown region":     {specs: []PieceSpec{piece("kv", "A"), piece("aux", "C")}, want: ErrInvalidArgument},
-		"no room for two":    {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}, config: func(c *Config) { c.Owners = 1 }, want: ErrCapacity},
+		"all":                  {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}},
+		"none":                 {want: ErrInvalidArgument},
+		"one region twice":     {specs: []PieceSpec{piece("kv", "A"), piece("aux", "A")}, want: ErrRefused},
+		"one name twice":       {specs: []PieceSpec{piece("kv", "A"), piece("kv", "B")}, want: ErrReject},
+		"unknown region":       {specs: []PieceSpec{piece("kv", "A"), piece("aux", "C")}, want: ErrInvalidArgument},
+		"no room for two":      {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}, config: func(c *Config) { c.Owners = 1 }, want: ErrCapacity},
+		"no room for messages": {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}, config: func(c *Config) { c.Outbox = 1 }, want: ErrCapacity},
+		"of no session": {specs: []PieceSpec{{Name: PieceName{sessionNamed(9, 1), "kv"}, Region: "A"}, {Name: PieceName{sessionNamed(9, 1), "aux"}, Region: "B"}},
+			want: ErrStale},
 		"of another session": {specs: []PieceSpec{piece("kv", "A"), {Name: PieceName{sessionNamed(2, 1), "aux"}, Region: "B"}}, want: ErrInvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +41,9 @@ func TestPiecesAreReservedTogetherOrNotAtAll(t *testing.T) {
 			h.ok(h.reg.Admit(0, SessionSpec{Name: sessionNamed(2, 1), Side: Receive}))
 			for i := range test.specs {
 				test.specs[i].Cohort = h.cohort(Receive, "a")
+			}
+			if name == "no room for messages" {
+				h.cancelFrom(sessionNamed(8, 1), "z", Receive) // its answer waits
 			}
 			claims, effects, err := h.reg.AddPieces(0, test.specs...)
 			h.want(test.want)(effects, err)
