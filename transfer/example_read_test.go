@@ -121,8 +121,8 @@ func ExampleEndpoint_Reincarnate() {
 }
 
 // Memory that a peer reaches by itself takes evidence about the peer. What a person
-// has checked is evidence too; it goes into the log with his name.
-func ExampleEndpoint_Fence() {
+// has checked is evidence too; it goes on record with his name.
+func ExampleEndpoint_FenceBy() {
 	ctx, fabric := context.Background(), loop.New(loop.Config{Auto: true})
 	prefill, _, _ := side(fabric, "prefill-0")
 	decode, target, _ := side(fabric, "decode-0")
@@ -132,18 +132,19 @@ func ExampleEndpoint_Fence() {
 	prefill.Halt() // it will never answer
 
 	const off = "power of the node of prefill-0 is off"
-	verdict, err := fence.Judge(fence.Case{Limits: backend.Limits{Transport: "nixl/auto"}}, fence.Statement{
-		Who: "ops@example.org", Own: true, Passive: true,
-		Checked: map[fence.Fact]string{fence.ProcessGone: off, fence.ContextDestroyed: off, fence.RegionInvalid: off},
-	})
+	said := fence.Statement{Who: "ops@example.org", Own: true, Passive: true, Checked: map[fence.Fact]string{fence.ProcessGone: off}}
+	_, err = decode.FenceBy(ownership.FenceSpec{Accessor: "prefill-0", Scope: ownership.All}, said)
+	fmt.Println("not proven:", errors.Is(err, fence.ErrNotProven)) // it says what is missing
+	said.Checked[fence.ContextDestroyed], said.Checked[fence.RegionInvalid] = off, off
+	done, err := decode.FenceBy(ownership.FenceSpec{Accessor: "prefill-0", Scope: ownership.All}, said)
 	check(err)
-	fmt.Println(verdict.Passive)
-	check(decode.Fence(ownership.FenceSpec{Accessor: "prefill-0", Scope: ownership.All}))
+	fmt.Println(done.Freed, "freed")
 	check(session.Drain(ctx))
 	fmt.Println(session.Answer(), target.Reuse())
 	check(decode.Stop(ctx))
 	// Output:
-	// proven: ops@example.org states: process: power of the node of prefill-0 is off; context: power of the node of prefill-0 is off; region: power of the node of prefill-0 is off
+	// not proven: true
+	// 1 freed
 	// FAILED, cause fenced, origin local <nil>
 }
 
