@@ -47,6 +47,9 @@ func Check(name string, src Source) (*Report, error) {
 			return nil, err
 		}
 	}
+	if c.report.Header.Format == 0 {
+		return nil, &SyntaxError{1, "there is no header: nothing was traced, or the file is another one"}
+	}
 	c.closeGroup(true)
 	c.report.Lines, c.report.Truncated, c.report.Unmatched = src.State()
 	c.end()
@@ -410,9 +413,6 @@ func (c *checker) cell(machine, state, event string) {
 func (c *checker) end() {
 	for _, s := range c.owned {
 		c.report.Open += len(s.pieces)
-	}
-	if c.report.Header.Format == 0 && c.report.Lines > 0 {
-		c.find(1, "trace", "no header", nil)
 	}
 	if !c.report.Header.Imported && !c.report.Ended {
 		c.report.NotJudged = append(c.report.NotJudged, "the trace stops in the middle: what had to follow is not judged, nor are the totals (I17)")
