@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/kvxfer/kvxfer/backend"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
@@ -123,7 +124,12 @@ func (r *Request) answer(p reply) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	taken, err := s.serve(r, p, request)
+	taken, err := false, error(nil)
+	if e.waits(r) {
+		taken, err = s.serve(r, p, request)
+	} else { // refused or withdrawn meanwhile
+		err = &Error{What: "request " + r.piece.String(), Kind: ErrAnswered}
+	}
 	switch {
 	case err != nil && fresh: // of a session that nobody has, nothing stays
 		err = s.withAnswer(err)
@@ -222,13 +228,16 @@ func (r *Request) Refuse(reason string) error {
 	if r.over() {
 		return nil
 	}
-	if e.shared(r) {
+	if e.partedFrom(r) {
 		r.excuse()
 	} else {
-		_, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal, Refused: r.from.Accessor})
+		told, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal, Refused: r.from.Accessor})
 		e.apply(effects)
 		if err != nil {
 			return err
+		}
+		if told.Outcome == outcome.Succeeded { // without this piece, and the peer was told nothing
+			r.decline()
 		}
 	}
 	r.answered = true

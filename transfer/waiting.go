@@ -95,16 +95,35 @@ func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
 	return true, true, false
 }
 
-// shared reports whether other peers have to do with the name of a request that
-// was not answered: a refusal of this one is then no refusal of theirs.
-func (e *Endpoint) shared(r *Request) bool {
+// waits reports whether a request still waits for its answer.
+func (e *Endpoint) waits(r *Request) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.requests.has(r)
+}
+
+// partedFrom reports whether nothing is held under the name of a request for its
+// peer, but others have to do with the name, so that a refusal of this one is none of
+// theirs. Then the peer's other requests under the name are withdrawn, and nothing
+// ever will be: whoever answers one at this moment finds that out in waits, since the
+// session of an answer is known before.
+func (e *Endpoint) partedFrom(r *Request) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := r.piece.Session
-	if s := e.sessions[name]; s != nil && (s.side != ownership.Send || !s.has(r.from.Accessor)) {
-		return true
+	if s := e.sessions[name]; s != nil {
+		if s.side == ownership.Send && s.has(r.from.Accessor) {
+			return false
+		}
+	} else if !slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor }) {
+		return false
 	}
-	return slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor })
+	for _, q := range slices.Clone(e.requests.byName[name]) {
+		if q.from.Accessor == r.from.Accessor && e.requests.remove(q) && q != r {
+			close(q.withdrawn)
+		}
+	}
+	return true
 }
 
 // mayCancel reports whether a peer may end what goes on under a name. It may end
@@ -129,6 +148,14 @@ func (r *Request) excuse() {
 	if p := r.endpoint.lookup(r.from.Accessor); p != nil {
 		name := wireSession(r.piece.Session)
 		p.reply(r.from.Incarnation, wire.CancelSession{Session: name, From: wire.Send}, wire.SessionQuiesced{Session: name})
+	}
+}
+
+// decline tells the peer that its session cannot succeed here. What is held of it
+// is another question, which the peer's own cancel asks.
+func (r *Request) decline() {
+	if p := r.endpoint.lookup(r.from.Accessor); p != nil {
+		p.reply(r.from.Incarnation, wire.CancelSession{Session: wireSession(r.piece.Session), From: wire.Send})
 	}
 }
 
