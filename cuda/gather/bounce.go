@@ -119,7 +119,13 @@ func (l *Lease) Slot() int { return l.slot }
 func (l *Lease) Region() Region { return l.bounce.regions[l.slot] }
 
 // Buffer is the first n bytes of the slot; what does not fit is an [ExtentError].
+// After a return the slot may be somebody else's: [ErrReturned].
 func (l *Lease) Buffer(n int) (Extent, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.returned {
+		return Extent{}, ErrReturned
+	}
 	if n <= 0 || n > l.bounce.size {
 		return Extent{}, &ExtentError{"buffer", 0, fmt.Sprintf("of %d bytes in a slot of %d", n, l.bounce.size)}
 	}

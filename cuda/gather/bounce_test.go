@@ -57,6 +57,9 @@ func TestBounce(t *testing.T) {
 	if err := l.Return(); !errors.Is(err, gather.ErrReturned) || b.Free() != 1 {
 		t.Errorf("second return: %v, %d free", err, b.Free())
 	}
+	if _, err := l.Buffer(1); !errors.Is(err, gather.ErrReturned) {
+		t.Errorf("buffer of a slot that was returned: %v", err)
+	}
 	if again := got(b.Lease())(t); again.Slot() != 1 || again.Region() != gather.Region(owners[1]) {
 		t.Errorf("slot %d comes next", again.Slot())
 	} else if err := b.Close(); !errors.Is(err, backend.ErrInFlight) {

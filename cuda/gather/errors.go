@@ -14,7 +14,7 @@ import (
 var (
 	// ErrFull says that all slots of an engine or a bounce arena are taken.
 	ErrFull = errors.New("gather: no slot is free")
-	// ErrReturned is the answer to a second return of a lease.
+	// ErrReturned is the answer to whoever uses a lease after its return.
 	ErrReturned = errors.New("gather: lease was returned before")
 )
 
