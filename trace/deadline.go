@@ -5,6 +5,7 @@ package trace
 
 import (
 	"container/heap"
+	"slices"
 	"time"
 
 	"github.com/kvxfer/kvxfer/gen/trigger"
@@ -53,9 +54,20 @@ func (c *checker) schedule(s *session) {
 		return
 	}
 	s.due = at
-	if at != none {
-		heap.Push(&c.deadlines, due{at, s})
+	if at == none {
+		return
 	}
+	if len(c.deadlines) > 64+4*len(c.owned) {
+		c.compact()
+	}
+	heap.Push(&c.deadlines, due{at, s})
+}
+
+// compact drops what is out of date, so that sessions that are closed are not kept
+// until the deadlines that they never met.
+func (c *checker) compact() {
+	c.deadlines = slices.DeleteFunc(c.deadlines, func(d due) bool { return d.session.due != d.at })
+	heap.Init(&c.deadlines)
 }
 
 // judge applies every deadline up to at, each at its own time; at itself is too late.

@@ -93,7 +93,9 @@ func test(work, pkg string) (map[string]bool, string, error) {
 	}
 	statements := ""
 	if _, after, ok := strings.Cut(string(text), "coverage: "); ok {
-		statements, _, _ = strings.Cut(after, " ")
+		if statements, _, _ = strings.Cut(after, " "); !strings.HasSuffix(statements, "%") {
+			statements = "none"
+		}
 	}
 	met, err := readNotes(notes)
 	return met, statements, err
