@@ -176,3 +176,29 @@ func TestBackendIsForOneLife(t *testing.T) {
 		}
 	}
 }
+
+type anyLocal struct{ backend.Local }
+
+// A copy ends at the very moment at which our wait for it runs out: either its answer
+// is first, and no doubt is said, or the doubt is, and the answer follows it.
+func TestWaitAndAnswerOfACopyExclude(t *testing.T) {
+	j := &job{local: anyLocal{}}
+	if !j.mayAnswer() || j.wait.CompareAndSwap(awaited, doubting) {
+		t.Error("a doubt may follow the answer")
+	}
+	if !j.mayAnswer() {
+		t.Error("a second answer, of a copy that was asked again, is not taken")
+	}
+	j = &job{local: anyLocal{}}
+	j.wait.Store(doubting)
+	if j.mayAnswer() {
+		t.Error("an answer overtakes the doubt")
+	}
+	j.wait.Store(doubted)
+	if !j.mayAnswer() {
+		t.Error("no answer settles the doubt")
+	}
+	if j = new(job); !j.mayAnswer() {
+		t.Error("an operation waits for a doubt, which the table ignores")
+	}
+}

@@ -32,6 +32,33 @@ type job struct {
 	last  backend.Status
 	dueAt time.Duration // when our wait runs out; guarded by watchdog.mu
 	over  atomic.Bool   // an answer ended it: nobody waits any more
+	wait  atomic.Int32  // of a copy: which came first, its answer or the end of our wait
+}
+
+// States of job.wait. A doubt after a proof would take that back, and no further
+// proof would come: the watchdog and the poller agree first on who is to be heard.
+const (
+	awaited  int32 = iota
+	answered       // the doubt is not said any more
+	doubting       // the answer has to wait, until the doubt is said
+	doubted
+)
+
+// mayAnswer reports whether a copy's answer can be passed on now.
+func (j *job) mayAnswer() bool {
+	return j.local == nil || j.wait.CompareAndSwap(awaited, answered) || j.wait.Load() != doubting
+}
+
+// ranOut says that our wait for a job ran out, unless its answer was faster.
+func (e *Endpoint) ranOut(j *job, now time.Duration) {
+	if j.local != nil && !j.wait.CompareAndSwap(awaited, doubting) {
+		return
+	}
+	e.noteAt(now, j.session, j.kind()+" "+j.claim.String()+": our wait for it ran out")
+	_ = e.offer(j, now, operation.StatusOverdue)
+	if j.local != nil {
+		j.wait.Store(doubted)
+	}
 }
 
 // status maps what a backend says to what the table of spec/operation.yaml is
@@ -121,7 +148,7 @@ func (e *Endpoint) seen(j *job, at time.Duration, o backend.Observation) bool {
 	if !o.Status.IsValid() || j.local != nil && !first && o.Status == backend.NotSubmitted {
 		o.Status = backend.Error // no answer is an ambiguous one, and what was submitted may have begun
 	}
-	if o.Status == j.last || o.Status == backend.InProgress {
+	if o.Status == j.last || o.Status == backend.InProgress || !j.mayAnswer() {
 		return false
 	}
 	if !first {

@@ -6,8 +6,6 @@ package transfer
 import (
 	"sync"
 	"time"
-
-	"github.com/kvxfer/kvxfer/gen/operation"
 )
 
 // watchdog judges deadlines when they are due and declares operations overdue.
@@ -58,8 +56,7 @@ func (w *watchdog) judge() (next time.Duration, any bool) {
 	e := w.endpoint
 	now := e.now()
 	for _, j := range w.overdue(now) {
-		e.noteAt(now, j.session, j.kind()+" "+j.claim.String()+": our wait for it ran out")
-		_ = e.offer(j, now, operation.StatusOverdue)
+		e.ranOut(j, now)
 	}
 	deadline, clocks := e.registry.NextDeadline()
 	if clocks && deadline <= now {
