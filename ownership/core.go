@@ -83,6 +83,7 @@ func (c *core) init(cfg Config) {
 
 // begin judges what lies before the call.
 func (c *core) begin(at time.Duration) {
+	at = max(0, at) // time begins there: a clock knows none before it
 	c.latest = max(c.latest, at)
 	c.judge(at)
 	c.now = at
