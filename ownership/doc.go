@@ -36,7 +36,7 @@
 // epoch of the caller's choice that no call of the same registry may change.
 // Deadlines are judged at every call, half open: what happens at exactly the
 // deadline is too late (contract §6).
-// A time before the origin counts as the origin.
+// A time before the epoch counts as the epoch.
 //
 // # Concurrency
 //
