@@ -35,13 +35,13 @@ func (c *checker) queued(r *Record, line int) {
 	case r.Message == "SESSION_QUIESCED" && !s.settled:
 		say("I1", "says that nothing is held, although session "+s.name+" is not settled")
 	}
-	c.ordered13(r, line)
+	c.resultInOrder(r, line)
 	c.queues[r.Accessor] = append(c.queues[r.Accessor], message{r.Number, r.Session, r.Piece, r.Message})
 }
 
-// ordered13 judges the order of the results of one claim among what waits: nothing
+// resultInOrder judges the order of the results of one claim among what waits: nothing
 // follows FAILED_QUIESCED, and it never comes before its IN_DOUBT has.
-func (c *checker) ordered13(r *Record, line int) {
+func (c *checker) resultInOrder(r *Record, line int) {
 	last := ""
 	for _, m := range c.queues[r.Accessor] {
 		if m.session == r.Session && m.piece == r.Piece && m.piece != "" {
