@@ -105,6 +105,7 @@ var layers = map[string]layer{
 	"internal/cli/kvxfer/meter":  {ours: []string{"backend"}},
 	"internal/cli/kvxfer/move":   {ours: []string{"*"}},
 	"internal/cli/kvxfer/hazard": {ours: []string{"*"}},
+	"internal/cli/kvxfer/chaos":  {ours: []string{"*"}},
 	"internal/cli/kvxfer/files":  {ours: []string{"*"}},
 	"internal/cli/kvxfer/ranks":  {ours: []string{"*"}, third: []string{"golang.org/x/sys"}},
 	"cmd/fsmgen":                 {ours: []string{"internal/cli/fsmgen"}},

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	nixlbackend "github.com/kvxfer/kvxfer/backend/nixl"
+	"github.com/kvxfer/kvxfer/internal/proc"
+	"github.com/kvxfer/kvxfer/nixl"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
+)
+
+// Times of a node: proof may take as long as a run, and a transfer is doubted soon.
+const (
+	requestTimeout = 2 * time.Minute
+	grace          = 2 * time.Minute
+)
+
+func nameOf(node int) string { return fmt.Sprintf("node-%d", node) }
+
+// node is one process of a run.
+type node struct {
+	job    Job
+	parent *proc.Lines
+	ep     *transfer.Endpoint
+	agent  string
+	slots  chan *slot // those that nobody owns
+	all    []*slot
+
+	mu       sync.Mutex
+	numbers  uint32              // guarded by mu
+	hold     bool                // guarded by mu; requests are kept
+	kept     []*transfer.Request // guarded by mu
+	outcomes map[string]int      // guarded by mu
+	found    []string            // guarded by mu; broken rules
+	checked  int64               // guarded by mu; bytes
+}
+
+// Serve is one node, until its parent lets go of it.
+func Serve(ctx context.Context, job Job, parent *proc.Lines) error {
+	n := &node{job: job, parent: parent, outcomes: map[string]int{}, slots: make(chan *slot, job.Regions)}
+	if err := n.start(ctx); err != nil {
+		return errors.Join(err, parent.Send(reply{Error: err.Error()}))
+	}
+	if err := parent.Send(reply{}); err != nil {
+		return err
+	}
+	for {
+		var o order
+		if err := parent.Recv(ctx, &o); err != nil {
+			return fmt.Errorf("chaos: the first process is gone: %w", err)
+		}
+		go func() {
+			r := n.obey(ctx, o)
+			r.ID = o.ID
+			_ = parent.Send(r) // a parent that is gone ends this process
+		}()
+	}
+}
+
+func (n *node) start(ctx context.Context) error {
+	var id [4]byte
+	_, _ = rand.Read(id[:]) // never fails
+	n.agent = nameOf(n.job.Node) + "." + hex.EncodeToString(id[:])
+	b, err := n.open(n.agent)
+	if err != nil {
+		return err
+	}
+	n.ep, err = transfer.New(transfer.Config{
+		Name: nameOf(n.job.Node), Agent: n.agent, Backend: b, Notify: n.job.Notify,
+		RequestTimeout: requestTimeout, Grace: grace, OperationWait: n.job.Wait,
+		Quarantine: ownership.QuarantineOff, // doubts are made on purpose
+		Contain:    func(c ownership.Containment) error { n.broken("FATAL: %v", c.Session); return nil },
+		OnRequest:  n.requested,
+	})
+	if err != nil {
+		return errors.Join(err, b.Close())
+	}
+	for i := range n.job.Regions {
+		s, err := n.newSlot(i)
+		if err != nil {
+			return err
+		}
+		n.all = append(n.all, s)
+		n.slots <- s
+	}
+	return n.meet(ctx)
+}
+
+// open makes a backend; the progress of this process is its endpoint's.
+func (n *node) open(agent string) (backend.Backend, error) {
+	lib, err := nixl.Open(nixl.Options{Library: n.job.Library})
+	if err != nil {
+		return nil, err
+	}
+	transport, err := nixl.ParseTransport(n.job.Transport)
+	if err != nil {
+		return nil, err
+	}
+	return nixlbackend.New(nixlbackend.Config{Name: agent, Library: lib, Transport: transport, Device: "lo", NoProgressThread: true})
+}
+
+// meet listens for the nodes before this one and dials those after it, again whenever
+// a stream has ended.
+func (n *node) meet(ctx context.Context) error {
+	l, err := rpc.Listen(n.job.Listen)
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			stream, err := l.Accept(ctx)
+			if err != nil {
+				return
+			}
+			go func() { _, _ = n.ep.Attach(ctx, stream) }() // the dialler tries again
+		}
+	}()
+	for _, addr := range n.job.Dial {
+		go func() { _ = rpc.Config{}.Keep(ctx, n.ep, addr, nil) }()
+	}
+	return nil
+}
+
+// broken records a broken rule.
+func (n *node) broken(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.found = append(n.found, fmt.Sprintf("%s: ", nameOf(n.job.Node))+fmt.Sprintf(format, args...))
+}
+
+// number is one that this node has never used, in this life or an earlier one.
+func (n *node) number() uint32 {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.numbers++
+	return uint32(n.job.Life)<<20 | n.numbers
+}
+
+// obey does one order.
+func (n *node) obey(ctx context.Context, o order) (r reply) {
+	var err error
+	switch {
+	case o.Ask != nil:
+		r.Outcome, err = n.ask(ctx, *o.Ask)
+	case o.Hold != nil:
+		n.keep(*o.Hold)
+	case o.State:
+		r.State, err = n.state()
+	case o.Renew:
+		r.Outcome, err = n.renew(ctx)
+	case o.Gone != nil:
+		err = n.gone(o.Gone)
+	case o.Abuse:
+		r.Refused, err = n.abuse(ctx)
+	case o.Check:
+		n.check()
+	case o.Stop > 0:
+		err = n.stop(ctx, o.Stop)
+	default:
+		err = errors.New("an empty order")
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r.Found, n.found = n.found, nil
+	return r
+}
+
+// renew is another life of the endpoint.
+func (n *node) renew(ctx context.Context) (string, error) {
+	r, err := n.ep.Reincarnate(ctx, func(agent string) (backend.Backend, error) { return n.open(agent) })
+	if err == nil && !r.Proven.Own.Proven {
+		n.broken("another life without proof for its own memory: %v", r.Proven)
+	}
+	return fmt.Sprintf("freed %d, retained %d", r.Fenced, len(r.Retained)), err
+}
+
+// gone asks for what the end of the peers' processes proves.
+func (n *node) gone(peers []string) error {
+	var errs []error
+	for _, p := range peers {
+		_, err := n.ep.FenceGone(p)
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+func (n *node) stop(ctx context.Context, wait time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if err := n.ep.Stop(ctx); err != nil {
+		return err
+	}
+	n.check() // whoever still writes does it to memory that is still mapped
+	for _, s := range n.all {
+		if err := errors.Join(s.arena.Check(), s.arena.Close()); err != nil {
+			n.broken("region %d: %v", s.index, err)
+		}
+	}
+	return nil
+}
