@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/gen/outcome"
@@ -241,4 +242,38 @@ func TestPiecesThatAreRefused(t *testing.T) {
 			t.Errorf("%d sessions and %d owners are left", n.Sessions, n.Owners)
 		}
 	})
+}
+
+// Another call adds a piece while the last ones are added: it comes too late, or is in
+// the session, which is complete all the same and has an end.
+func TestAddBesideAddLast(t *testing.T) {
+	for range 200 {
+		inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			attach(t, g.s, g.r)
+			go func() {
+				for {
+					select {
+					case r := <-g.s.requests:
+						if s, err := r.Send(transfer.SendSpec{Region: g.s.region, Blocks: []transfer.Block{{Len: r.Len()}}}); err == nil {
+							go func() { _ = s.Drain(t.Context()) }()
+						} else {
+							_ = r.Refuse(err.Error())
+						}
+					case <-t.Context().Done():
+						return
+					}
+				}
+			}()
+			rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Piece: "0", Region: g.r.region, From: transfer.FromPeers(sender), Open: true})
+			must(t, err)
+			more, last := g.r.extra("more"), g.r.extra("last")
+			go func() { _ = rs.Add(t.Context(), transfer.Piece{Name: "more", Region: more}) }()
+			must(t, rs.AddLast(t.Context(), transfer.Piece{Name: "last", Region: last}))
+			begin := time.Now()
+			must(t, rs.Drain(t.Context()))
+			if time.Since(begin) >= timeout {
+				t.Errorf("the session had no end but its timeout: %v", rs.Answer())
+			}
+		})
+	}
 }

@@ -54,7 +54,8 @@ func (f *fanOut) run(ctx context.Context) {
 			e.config.Log.Error("fan-out ended early", "piece", a.piece, "error", err)
 		}
 	}
-	if f.last {
+	if f.last && s.enter() == nil { // not between another call's reservation of a piece and its seal
+		defer s.leave()
 		if err := s.complete(); err != nil {
 			e.config.Log.Error("complete", "session", s.name, "error", err)
 		}
