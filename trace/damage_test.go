@@ -335,3 +335,57 @@ func sample(t testing.TB) (list []string) {
 	}
 	return list
 }
+
+// TestClockDamageIsFound damages the trace of a registry whose request expires and whose
+// grace is over: deadlines that have no effect, or another time, and what comes after FATAL.
+func TestClockDamageIsFound(t *testing.T) {
+	r := newRig(t)
+	name, claims := r.piece(1, ownership.Receive, "A", false, one, two)
+	r.did(r.Seal(r.now(), name))
+	r.did(r.Finish(r.now(), name))
+	other, more := r.piece(2, ownership.Receive, "B", false, one)
+	r.did(r.Seal(r.now(), other))
+	r.did(r.Finish(r.now(), other))
+	r.report(more[0], ownership.Failed)
+	r.at += ownership.DefaultRequestTimeout
+	r.report(claims[0], ownership.Failed)
+	r.at += ownership.DefaultGrace
+	r.report(claims[1], ownership.Failed)
+	if _, err := r.Close(r.now(), other.Session); ownership.KindOf(err) != ownership.KindFatal {
+		t.Fatal(err)
+	}
+	r.ok(r.w.Close(r.Counters()))
+	good := strings.Split(strings.TrimSuffix(r.out.String(), "\n"), "\n")
+	if found := judged(t, good); found.Found() != 0 {
+		t.Fatalf("the good trace: %+v", found.Findings)
+	}
+	expiry, fatal := at(t, good, 1, `"step":"deadline"`), at(t, good, 2, `"step":"deadline"`)
+	last := len(good) - 1
+	released := `{"effect":"released","at_ns":1,"session":"self/2@1","piece":"kv","region":"B"}`
+	for _, d := range []struct {
+		name  string
+		lines []string
+		rule  string
+	}{
+		{"no expiry", slices.Delete(slices.Clone(good), expiry, at(t, good, 2, `"step":"report"`)), "I10"},
+		{"no FATAL", slices.Delete(slices.Clone(good), fatal, fatal+2), "I10"},
+		{"FATAL at another time", replaced(good, fatal+1, `"deadline_ns":9`, `"deadline_ns":8`), "step"},
+		{"another cause", replaced(good, at(t, good, 1, `"timeout"`), `"cause":"timeout"`, `"cause":"failed"`), "step"},
+		{"released after FATAL", slices.Insert(slices.Clone(good), last, released), "I9"},
+		{"closed after FATAL", replaced(good, at(t, good, 1, `"step":"close"`), `,"answer":"fatal"`, ""), "step"},
+		{"FATAL is left", replaced(good, at(t, good, 1, `"admission"`, `"FATAL"`), `"from":"OPEN","to":"FATAL"`, `"from":"FATAL","to":"OPEN"`), "trace"},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			if slices.Equal(d.lines, good) {
+				t.Fatal("the damage is none")
+			}
+			found := judged(t, renumbered(t, d.lines))
+			if found.Found() == 0 {
+				t.Fatal("not found")
+			}
+			if f := found.Findings[0]; f.Rule != d.rule {
+				t.Errorf("found by %s in line %d: %s (%s)", f.Rule, f.Line, f.What, f.Spec)
+			}
+		})
+	}
+}
