@@ -123,7 +123,7 @@ mutate: mutate-spec-all ## change spec/, ownership and transfer in one place at 
 # that of the full run, as few mutants are judged.
 .PHONY: mutate-sample
 mutate-sample: ## change ownership and transfer in places chosen by chance; a printed seed chooses the same again
-	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 15s -least 85
+	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 15s -least 75
 	@$(GO) run ./internal/mutate -pkg transfer -most 100ms -cpu 15s -least 40
 
 # A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
