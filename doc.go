@@ -41,6 +41,8 @@
 //	cmd/kvxfer         run, hazard and their like
 //	cmd/fsmgen         typed, checked state machines from a spec; stands alone
 //	fsm/...            what fsmgen is made of
+//	trace              what an endpoint did, as lines, and its check against the spec
+//	trace/mapping      another engine's log as a trace
 //	cluster/storetest  what any store of ranks must do
 //	backend/backendtest  the conformance kit that any backend must pass
 //

@@ -113,7 +113,9 @@ func oneTransfer(t *rapid.T, fabric *loop.Fabric, decode *end) {
 		if err := fabric.Stall("decode"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(rapid.IntRange(0, 40).Draw(t, "ms")) * time.Millisecond)
+		if rapid.Bool().Draw(t, "until it is over") { // by a doubt, where it was in flight
+			_ = s.Wait(ctx)
+		}
 		if err := fabric.Continue("decode"); err != nil {
 			t.Fatal(err)
 		}
