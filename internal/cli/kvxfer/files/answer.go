@@ -62,6 +62,8 @@ func (l *life) reply(peer string, m message) (n note, err error) {
 			return n, err
 		}
 		return note{Shape: shape}, f.Close()
+	case m.Do == doDigest && node.source != nil:
+		return node.digest(m)
 	case m.Do == doPut && node.taker != nil:
 		return node.taker.put(l, peer, m)
 	case m.Do == doLend && node.source != nil:
@@ -70,6 +72,20 @@ func (l *life) reply(peer string, m message) (n note, err error) {
 		return n, nil
 	}
 	return n, fmt.Errorf("%q is not done here", m.Do)
+}
+
+// digest answers with the digest of a file, if it is computed by now.
+func (n *Node) digest(m message) (note, error) {
+	h, err := n.source.hash(m.File, m.Shape)
+	if err != nil {
+		return note{}, err
+	}
+	select {
+	case <-h.done:
+		return note{Digest: h.digest.String()}, h.err
+	default:
+		return note{}, nil
+	}
 }
 
 func (l *life) sendNote(r *transfer.Request, n note) error {
@@ -84,10 +100,10 @@ func (l *life) sendNote(r *transfer.Request, n note) error {
 	return l.send(r, one, []transfer.Block{{Len: noteSize}})
 }
 
-// sendChunk answers with the bytes of a chunk and their digest.
+// sendChunk answers with the bytes of a chunk and their checksum.
 func (l *life) sendChunk(r *transfer.Request, m message) error {
 	_, n := m.at(m.Index)
-	if l.node.source == nil || n > l.node.config.Chunk || r.Len() != uint64(n)+uint64(len(Digest{})) {
+	if l.node.source == nil || n > l.node.config.Chunk || r.Len() != uint64(n)+uint64(len(Checksum{})) {
 		return fmt.Errorf("files: %d bytes for a chunk of %d", r.Len(), n)
 	}
 	one, err := l.fill(r.Withdrawn(), m)
@@ -97,20 +113,20 @@ func (l *life) sendChunk(r *transfer.Request, m message) error {
 	return l.send(r, one, one.blocks(n))
 }
 
-// fill reads a chunk into a slot, with its digest.
+// fill reads a chunk into a slot, with its checksum.
 func (l *life) fill(withdrawn <-chan struct{}, m message) (*slot, error) {
 	one, err := l.free(withdrawn, l.chunks)
 	if err != nil {
 		return nil, err
 	}
 	_, n := m.at(m.Index)
-	d, err := l.node.source.read(m.File, m.Shape, m.Index, one.bytes(n))
+	sum, err := l.node.source.read(m.File, m.Shape, m.Index, one.bytes(n))
 	if err != nil {
 		one.back()
 		return nil, err
 	}
-	copy(one.digest(), d[:])
-	l.node.sent.note(m, d)
+	copy(one.sum(), sum[:])
+	l.node.sent.told(m)
 	return one, nil
 }
 
@@ -121,9 +137,7 @@ func (l *life) send(r *transfer.Request, one *slot, blocks []transfer.Block) err
 		one.back()
 		return err
 	}
-	if err := l.settle(l.ctx, s, one, nil); err == nil {
-		l.node.moved.Add(int64(r.Len()))
-	}
+	_ = l.settle(l.ctx, s, one, nil)
 	return nil // answered, whatever came of it
 }
 

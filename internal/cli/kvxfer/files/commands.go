@@ -19,7 +19,7 @@ func Serve(ctx context.Context, c Config, listener *rpc.Listener, root *os.Root,
 	if err != nil {
 		return err
 	}
-	n.source = &Source{root: root}
+	n.source = &Source{root: root, ctx: ctx}
 	if !readOnly {
 		n.taker = &taker{root: root, jobs: map[string]*takeJob{}}
 	}
@@ -45,7 +45,7 @@ type Result struct {
 	File    string        `json:"file"`
 	Bytes   int64         `json:"bytes"`
 	Resumed int64         `json:"resumed"` // of these were there before
-	Digest  string        `json:"digest"`  // equal on both sides
+	Digest  string        `json:"digest"`  // SHA-256 of the file, equal on both sides
 	Took    time.Duration `json:"took_ns"` // since the two sides knew each other
 	Lives   int           `json:"lives"`   // 1, and one more for each that ended in doubt
 
@@ -67,7 +67,7 @@ func Send(ctx context.Context, c Config, j Job) (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	n.source = &Source{root: j.Root, names: map[string]string{j.Remote: j.Local}}
+	n.source = &Source{root: j.Root, ctx: ctx, names: map[string]string{j.Remote: j.Local}}
 	f, shape, err := n.source.open(j.Remote, n.config.Chunk)
 	if err != nil {
 		return r, err
@@ -173,14 +173,7 @@ func (l *life) recv(ctx context.Context, peer string, j Job, r *Result) error {
 	r.Bytes, r.Resumed = n.Size, max(r.Resumed, s.Resumed)
 	stop := j.report(s.done.Load, n.Size)
 	defer stop()
-	if err = l.pull(ctx, peer, j.Remote, j.Op, s); err != nil {
-		_ = s.Close()
-		return err
-	}
-	d, err := s.finish()
-	if err == nil {
-		err = s.Close()
-	}
+	d, err := l.complete(ctx, peer, j.Remote, j.Op, s)
 	if err == nil {
 		err = s.forget()
 	}
@@ -194,7 +187,7 @@ func (l *life) put(ctx context.Context, peer string, shape Shape, j Job, r *Resu
 	if err != nil {
 		return err
 	}
-	stop := j.report(l.node.moved.Load, shape.Size)
+	stop := j.report(l.node.sent.have.Load, shape.Size)
 	done, err := l.node.sent.wait(ctx)
 	stop()
 	if err != nil {
@@ -203,10 +196,11 @@ func (l *life) put(ctx context.Context, peer string, shape Shape, j Job, r *Resu
 	if done.Error != "" {
 		return &RefusedError{Peer: peer, Reason: done.Error}
 	}
-	l.node.sent.mu.Lock()
-	known := l.node.sent.digests
-	l.node.sent.mu.Unlock()
-	ours, err := l.node.source.digest(j.Remote, shape, known)
+	h, err := l.node.source.hash(j.Remote, shape)
+	if err != nil {
+		return err
+	}
+	ours, err := h.wait(ctx)
 	r.Digest, r.Resumed = ours.String(), done.Resumed
 	if err == nil && r.Digest != done.Digest {
 		err = fmt.Errorf("%w: %s is %s there, and %s here", ErrChecksum, j.Remote, done.Digest, r.Digest)

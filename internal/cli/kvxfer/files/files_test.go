@@ -6,6 +6,7 @@ package files
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"math/rand/v2"
 	"os"
@@ -137,7 +138,7 @@ func goBothWays(t *testing.T, op Op) {
 		back := client.job(addr, name)
 		back.Local, back.Op = name+" back", op
 		got, err := Recv(t.Context(), client.config(), back)
-		if err != nil || got.Digest != r.Digest {
+		if plain := Digest(sha256.Sum256(want)).String(); err != nil || got.Digest != plain || r.Digest != plain {
 			t.Fatalf("recv %s: %+v, %v; sent with %s", name, got, err, r.Digest)
 		}
 		client.holds(name+" back", want)
@@ -182,7 +183,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // A file that was begun goes on where it was: only chunks whose bytes are there
-// with the digest that was noted are kept.
+// with the checksum that was noted are kept.
 func TestResume(t *testing.T) {
 	fabric := loop.New(loop.Config{Auto: true})
 	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
@@ -207,15 +208,15 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.write(4, buf, Digest{}); !errors.Is(err, ErrChecksum) {
-		t.Errorf("a chunk with another digest: %v", err)
+	if err := s.write(4, buf, Checksum{}); !errors.Is(err, ErrChecksum) {
+		t.Errorf("a chunk with another checksum: %v", err)
 	}
 	// A crash: one chunk's bytes did not get to the disk, and the last line of the
 	// journal was cut short.
 	if _, err := s.part.WriteAt([]byte("lost"), 3*64<<10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.journal.f.WriteString(line(5, Digest{1})[:20]); err != nil {
+	if _, err := s.journal.f.WriteString(line(5, Checksum{1})[:6]); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -41,9 +41,7 @@ func (l *life) lend(peer string, m message) error {
 			one.back()
 			return
 		}
-		if l.settle(l.ctx, s, one, nil) == nil {
-			l.node.moved.Add(n)
-		}
+		_ = l.settle(l.ctx, s, one, nil)
 	})
 	return nil
 }
@@ -54,7 +52,7 @@ func (l *life) fetched(ctx context.Context, peer, name string, s *Sink, i int64)
 	if err != nil {
 		return err
 	}
-	r, err := l.borrow(ctx, peer, message{Do: doLend, File: name, Shape: s.shape, Index: i})
+	r, err := l.borrow(ctx, peer, message{Do: doLend, File: name, Shape: s.shape, Index: i, Have: s.done.Load()})
 	if err != nil {
 		one.back()
 		return err
@@ -65,7 +63,7 @@ func (l *life) fetched(ctx context.Context, peer, name string, s *Sink, i int64)
 		one.back()
 		return errors.Join(err, r.Refuse("not fetched"))
 	}
-	return l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Digest(one.digest())) })
+	return l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Checksum(one.sum())) })
 }
 
 // borrow asks a peer to lend a chunk and returns its offer.
@@ -100,7 +98,7 @@ func (l *life) borrow(ctx context.Context, peer string, m message) (*transfer.Re
 // takeLent gives an offer to who waits for it.
 func (l *life) takeLent(r *transfer.Request, m message) error {
 	_, n := m.at(m.Index)
-	if r.Direction() != backend.Read || r.Len() != uint64(n)+uint64(len(Digest{})) {
+	if r.Direction() != backend.Read || r.Len() != uint64(n)+uint64(len(Checksum{})) {
 		return fmt.Errorf("files: %v of %d bytes for a chunk of %d that is lent", r.Direction(), r.Len(), n)
 	}
 	l.mu.Lock()

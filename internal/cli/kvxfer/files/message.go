@@ -32,29 +32,31 @@ type message struct {
 	Op      Op     `json:"op,omitempty"`      // put
 	Replace bool   `json:"replace,omitempty"` // put
 	Index   int64  `json:"index,omitempty"`   // chunk, lend
+	Have    int64  `json:"have,omitempty"`    // chunk, lend: bytes that are there
 	Digest  string `json:"digest,omitempty"`  // done
 	Resumed int64  `json:"resumed,omitempty"` // done: bytes that were there before
 	Error   string `json:"error,omitempty"`   // done
 }
 
 const (
-	doPut   = "put"   // take this file; the answer says whether
-	doGet   = "get"   // what is this file? The answer has its shape
-	doChunk = "chunk" // write this chunk
-	doLend  = "lend"  // let me read this chunk
-	doLent  = "lent"  // a request of direction READ: this is the chunk
-	doDone  = "done"  // the file that you put is in place, or never will be
+	doPut    = "put"    // take this file; the answer says whether
+	doGet    = "get"    // what is this file? The answer has its shape
+	doDigest = "digest" // what is the digest of this file? Empty until it is computed
+	doChunk  = "chunk"  // write this chunk
+	doLend   = "lend"   // let me read this chunk
+	doLent   = "lent"   // a request of direction READ: this is the chunk
+	doDone   = "done"   // the file that you put is in place, or never will be
 )
 
 // note is the answer to a message.
 type note struct {
 	Error string `json:"error,omitempty"`
 	Shape
-	// Digest is that of a file that was there already.
+	// Digest is the answer to digest.
 	Digest string `json:"digest,omitempty"`
 }
 
-// Sizes of a slot: a chunk and its digest, or a note.
+// Sizes of a slot: a chunk and its checksum, or a note.
 const noteSize = 4 << 10
 
 func (m message) label() (string, error) {

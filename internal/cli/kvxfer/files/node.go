@@ -9,7 +9,6 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"sync/atomic"
 	"time"
 
 	"github.com/kvxfer/kvxfer/memory"
@@ -70,7 +69,6 @@ type Node struct {
 	notes  []*memory.Arena
 	source *Source // what peers may read; nil: nothing
 	taker  *taker  // where peers may put files; nil: nowhere
-	moved  atomic.Int64
 	sent   sentChunks
 }
 

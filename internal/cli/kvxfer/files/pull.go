@@ -58,8 +58,6 @@ func (l *life) chunk(ctx context.Context, peer, name string, op Op, s *Sink, i i
 		var file *fs.PathError
 		switch {
 		case err == nil:
-			_, size := s.shape.at(i)
-			l.node.moved.Add(size)
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -76,7 +74,7 @@ func (l *life) chunk(ctx context.Context, peer, name string, op Op, s *Sink, i i
 
 // written lets the peer write the chunk into a slot.
 func (l *life) written(ctx context.Context, peer, name string, s *Sink, i int64) error {
-	label, err := message{Do: doChunk, File: name, Shape: s.shape, Index: i}.label()
+	label, err := message{Do: doChunk, File: name, Shape: s.shape, Index: i, Have: s.done.Load()}.label()
 	if err != nil {
 		return err
 	}
@@ -90,7 +88,7 @@ func (l *life) written(ctx context.Context, peer, name string, s *Sink, i int64)
 		one.back()
 		return err
 	}
-	err = l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Digest(one.digest())) })
+	err = l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Checksum(one.sum())) })
 	var outcome *transfer.OutcomeError
 	if errors.As(err, &outcome) && ctx.Err() == nil {
 		if why := l.why(ctx, peer, name, s); why != nil {

@@ -5,14 +5,13 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -37,9 +36,10 @@ type Sink struct {
 	part    *os.File // nil once the file is in place
 
 	mu      sync.Mutex
-	journal *journal // written under mu
-	digests []Digest // guarded by mu
-	have    []bool   // guarded by mu
+	journal *journal      // written under mu
+	sums    []Checksum    // guarded by mu
+	have    []bool        // guarded by mu
+	grown   chan struct{} // has something when a chunk was added
 	// Resumed is how many bytes were there already, Done how many are there now.
 	Resumed int64
 	done    atomic.Int64
@@ -54,7 +54,7 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 	}
 	s := &Sink{
 		root: root, name: name, replace: replace, shape: shape,
-		digests: make([]Digest, shape.chunks()), have: make([]bool, shape.chunks()),
+		sums: make([]Checksum, shape.chunks()), grown: make(chan struct{}, 1), have: make([]bool, shape.chunks()),
 	}
 	h, noted, err := readJournal(root, name)
 	ours := err == nil && h.Shape == shape
@@ -84,8 +84,8 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 	return s, nil
 }
 
-// finished takes over the digests of a file that is in place.
-func (s *Sink) finished(ctx context.Context, noted map[int64]Digest) error {
+// finished takes over the checksums of a file that is in place.
+func (s *Sink) finished(ctx context.Context, noted map[int64]Checksum) error {
 	f, err := s.root.Open(s.name)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (s *Sink) finished(ctx context.Context, noted map[int64]Digest) error {
 	return nil
 }
 
-func (s *Sink) resume(ctx context.Context, noted map[int64]Digest) (err error) {
+func (s *Sink) resume(ctx context.Context, noted map[int64]Checksum) (err error) {
 	if err = s.part.Truncate(s.shape.Size); err == nil {
 		err = s.verify(ctx, s.part, noted)
 	}
@@ -114,15 +114,15 @@ func (s *Sink) resume(ctx context.Context, noted map[int64]Digest) (err error) {
 }
 
 // verify keeps the noted chunks whose bytes are there.
-func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Digest) error {
+func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Checksum) error {
 	work := make(chan int64)
 	var workers sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := range work {
 				offset, n := s.shape.at(i)
-				h := sha256.New()
-				if read, err := io.Copy(h, io.NewSectionReader(f, offset, n)); err == nil && read == n && Digest(h.Sum(nil)) == noted[i] {
+				h := crc32.New(castagnoli)
+				if read, err := io.Copy(h, io.NewSectionReader(f, offset, n)); err == nil && read == n && Checksum(h.Sum(nil)) == noted[i] {
 					s.took(i, noted[i])
 				}
 			}
@@ -140,13 +140,17 @@ func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Digest) e
 	return context.Cause(ctx)
 }
 
-func (s *Sink) took(i int64, d Digest) {
+func (s *Sink) took(i int64, c Checksum) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.have[i] {
-		s.have[i], s.digests[i] = true, d
+		s.have[i], s.sums[i] = true, c
 		_, n := s.shape.at(i)
 		s.done.Add(n)
+	}
+	select {
+	case s.grown <- struct{}{}:
+	default:
 	}
 }
 
@@ -162,32 +166,32 @@ func (s *Sink) missing() (list []int64) {
 	return list
 }
 
-// write puts a chunk in its place if it has the digest that its sender gave it.
-func (s *Sink) write(i int64, data []byte, d Digest) error {
+// write puts a chunk in its place if it has the checksum that its sender gave it.
+func (s *Sink) write(i int64, data []byte, c Checksum) error {
 	offset, n := s.shape.at(i)
-	if int64(len(data)) != n || sha256.Sum256(data) != d {
+	if int64(len(data)) != n || checksum(data) != c {
 		return fmt.Errorf("chunk %d: %w", i, ErrChecksum)
 	}
 	if _, err := s.part.WriteAt(data, offset); err != nil {
 		return err
 	}
 	s.mu.Lock()
-	err := s.journal.add(i, d)
+	err := s.journal.add(i, c)
 	s.mu.Unlock()
 	if err == nil {
-		s.took(i, d)
+		s.took(i, c)
 	}
 	return err
 }
 
 // finish gives the file its name, once every byte of it is on the disk. The
 // journal stays, and says so, until forget.
-func (s *Sink) finish() (Digest, error) {
+func (s *Sink) finish() error {
 	if s.part == nil { // it was in place before
-		return s.digest(), nil
+		return nil
 	}
 	if n := len(s.missing()); n > 0 {
-		return Digest{}, fmt.Errorf("%s: %d chunks are missing", s.name, n)
+		return fmt.Errorf("%s: %d chunks are missing", s.name, n)
 	}
 	err := s.part.Sync()
 	if err == nil && !s.replace {
@@ -204,7 +208,7 @@ func (s *Sink) finish() (Digest, error) {
 	if err == nil {
 		err = syncFolder(s.root)
 	}
-	return s.digest(), err
+	return err
 }
 
 // complete rewrites the journal as that of a whole file.
@@ -217,18 +221,12 @@ func (s *Sink) complete() error {
 	}
 	old := s.journal
 	s.journal = j
-	for i, d := range s.digests {
-		if err = j.add(int64(i), d); err != nil {
+	for i, c := range s.sums {
+		if err = j.add(int64(i), c); err != nil {
 			break
 		}
 	}
 	return errors.Join(err, old.close())
-}
-
-func (s *Sink) digest() Digest {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return whole(s.shape.Size, s.shape.Chunk, slices.Clone(s.digests))
 }
 
 // forget removes what is beside the finished file.

@@ -13,11 +13,11 @@ import (
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
-// slot is memory of one transfer at a time: a chunk and its digest, or a note.
+// slot is memory of one transfer at a time: a chunk and its checksum, or a note.
 type slot struct {
 	arena  *memory.Arena
 	region *transfer.Region
-	room   int64 // bytes before the digest
+	room   int64 // bytes before the checksum
 	of     *slots
 }
 
@@ -80,12 +80,12 @@ func (s *slot) back() { s.of.free <- s }
 // bytes is the memory of n bytes of data.
 func (s *slot) bytes(n int64) []byte { return s.arena.Bytes()[:n] }
 
-// digest is where the digest of the data is.
-func (s *slot) digest() []byte { return s.arena.Bytes()[s.room : s.room+int64(len(Digest{}))] }
+// sum is where the checksum of the data is.
+func (s *slot) sum() []byte { return s.arena.Bytes()[s.room : s.room+int64(len(Checksum{}))] }
 
-// blocks are n bytes and their digest.
+// blocks are n bytes and their checksum.
 func (s *slot) blocks(n int64) []transfer.Block {
-	d := transfer.Block{Offset: uint64(s.room), Len: uint64(len(Digest{}))}
+	d := transfer.Block{Offset: uint64(s.room), Len: uint64(len(Checksum{}))}
 	if n == 0 {
 		return []transfer.Block{d}
 	}

@@ -4,10 +4,11 @@
 package files
 
 import (
-	"crypto/sha256"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // Source is a folder that files are read from, by the names that peers use.
@@ -16,6 +17,11 @@ type Source struct {
 	// names maps a peer's name of a file to its name here; nil: any file of the
 	// folder, by its own.
 	names map[string]string
+
+	ctx      context.Context // of what is hashed
+	mu       sync.Mutex
+	hashings map[hashKey]*hashing // guarded by mu
+	turns    chan struct{}        // made with hashings
 }
 
 // open returns a file and its shape in chunks of a size.
@@ -45,37 +51,19 @@ func (s *Source) open(name string, chunk int64) (*os.File, Shape, error) {
 	return f, Shape{Size: info.Size(), Chunk: chunk, Version: fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano())}, nil
 }
 
-// read fills into with a chunk, unless the file has changed, and returns its digest.
-func (s *Source) read(name string, shape Shape, i int64, into []byte) (Digest, error) {
+// read fills into with a chunk, unless the file has changed, and returns its checksum.
+func (s *Source) read(name string, shape Shape, i int64, into []byte) (Checksum, error) {
 	f, now, err := s.open(name, shape.Chunk)
 	if err != nil {
-		return Digest{}, err
+		return Checksum{}, err
 	}
 	defer func() { _ = f.Close() }()
 	if now != shape {
-		return Digest{}, fmt.Errorf("%w: %s", ErrChanged, name)
+		return Checksum{}, fmt.Errorf("%w: %s", ErrChanged, name)
 	}
 	offset, _ := shape.at(i)
 	if _, err := f.ReadAt(into, offset); err != nil && err != io.EOF {
-		return Digest{}, err
+		return Checksum{}, err
 	}
-	return sha256.Sum256(into), nil
-}
-
-// digest reads the whole file; known are the chunks whose digests are known.
-func (s *Source) digest(name string, shape Shape, known map[int64]Digest) (Digest, error) {
-	digests := make([]Digest, shape.chunks())
-	buf := make([]byte, min(shape.Chunk, shape.Size))
-	for i := range shape.chunks() {
-		d, ok := known[i]
-		if !ok {
-			_, n := shape.at(i)
-			var err error
-			if d, err = s.read(name, shape, i, buf[:n]); err != nil {
-				return Digest{}, err
-			}
-		}
-		digests[i] = d
-	}
-	return whole(shape.Size, shape.Chunk, digests), nil
+	return checksum(into), nil
 }

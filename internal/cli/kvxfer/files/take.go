@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
 // taker is a folder that peers put files into.
@@ -60,7 +61,7 @@ func (l *life) takeIn(root *os.Root, peer string, m message) {
 	if err == nil {
 		done.Resumed = s.Resumed
 		var d Digest
-		d, err = l.complete(peer, m.File, m.Op, s)
+		d, err = l.complete(l.ctx, peer, m.File, m.Op, s)
 		done.Digest = d.String()
 	}
 	if l.ctx.Err() != nil { // the peer asks again, in the next life
@@ -79,35 +80,55 @@ func (l *life) takeIn(root *os.Root, peer string, m message) {
 	}
 }
 
-// complete gets what is missing and puts the file in its place.
-func (l *life) complete(peer, name string, op Op, s *Sink) (Digest, error) {
-	err := l.pull(l.ctx, peer, name, op, s)
-	var d Digest
-	if err == nil {
-		d, err = s.finish()
+// complete gets what is missing and puts the file in its place, if it has the digest
+// that it has at the peer.
+func (l *life) complete(ctx context.Context, peer, name string, op Op, s *Sink) (d Digest, err error) {
+	hashed, stop := context.WithCancel(ctx)
+	h := startHashing(func() (Digest, error) { return s.hash(hashed) })
+	defer func() {
+		stop()
+		<-h.done // it reads the file
+		err = errors.Join(err, s.Close())
+	}()
+	if _, err = l.insist(ctx, peer, message{Do: doDigest, File: name, Shape: s.shape}); err != nil { // that it begins
+		return d, err
 	}
-	return d, errors.Join(err, s.Close())
+	if err = l.pull(ctx, peer, name, op, s); err != nil {
+		return d, err
+	}
+	if d, err = h.wait(ctx); err != nil {
+		return d, err
+	}
+	theirs, err := l.theirDigest(ctx, peer, name, s.shape)
+	if err == nil && theirs != d.String() {
+		err = errors.Join(fmt.Errorf("%w: %s is %s here, and %s at %s", ErrChecksum, name, d, theirs, peer), s.forget())
+	}
+	if err == nil {
+		err = s.finish()
+	}
+	return d, err
 }
 
 // sentChunks are what a node that puts a file knows of it.
 type sentChunks struct {
-	mu      sync.Mutex
-	shape   Shape
-	digests map[int64]Digest // guarded by mu; of the chunks that were read
-	done    chan message     // nil unless a file is put
+	mu    sync.Mutex
+	shape Shape
+	have  atomic.Int64 // bytes that the peer has
+	done  chan message // nil unless a file is put
 }
 
 func (s *sentChunks) begin(shape Shape) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.shape, s.digests, s.done = shape, map[int64]Digest{}, make(chan message, 1)
+	s.shape, s.done = shape, make(chan message, 1)
 }
 
-func (s *sentChunks) note(m message, d Digest) {
+// told takes in how many bytes the peer has.
+func (s *sentChunks) told(m message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.digests != nil && m.Shape == s.shape {
-		s.digests[m.Index] = d
+	if m.Shape == s.shape {
+		s.have.Store(max(s.have.Load(), m.Have))
 	}
 }
 
@@ -120,6 +141,9 @@ func (s *sentChunks) is(shape Shape) bool {
 
 // finished takes the peer's word that the file is in place, or never will be.
 func (s *sentChunks) finished(m message) {
+	if m.Error == "" {
+		s.have.Store(m.Size)
+	}
 	select {
 	case s.done <- m:
 	default: // again: it was told already
