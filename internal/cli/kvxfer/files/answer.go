@@ -76,9 +76,9 @@ func (l *life) reply(peer string, m message) (n note, err error) {
 
 // digest answers with the digest of a file, if it is computed by now.
 func (n *Node) digest(m message) (note, error) {
-	h, err := n.source.hash(m.File, m.Shape)
-	if err != nil {
-		return note{}, err
+	h := n.source.hash(m.File, m.Shape)
+	if m.Have == m.Size { // it has all chunks
+		h.finish()
 	}
 	select {
 	case <-h.done:
@@ -126,6 +126,7 @@ func (l *life) fill(withdrawn <-chan struct{}, m message) (*slot, error) {
 		return nil, err
 	}
 	copy(one.sum(), sum[:])
+	l.node.source.seen(m.File, m.Shape, m.Index, one.bytes(n))
 	l.node.sent.told(m)
 	return one, nil
 }

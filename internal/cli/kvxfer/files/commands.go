@@ -196,11 +196,7 @@ func (l *life) put(ctx context.Context, peer string, shape Shape, j Job, r *Resu
 	if done.Error != "" {
 		return &RefusedError{Peer: peer, Reason: done.Error}
 	}
-	h, err := l.node.source.hash(j.Remote, shape)
-	if err != nil {
-		return err
-	}
-	ours, err := h.wait(ctx)
+	ours, err := l.node.source.hash(j.Remote, shape).wait(ctx)
 	r.Digest, r.Resumed = ours.String(), done.Resumed
 	if err == nil && r.Digest != done.Digest {
 		err = fmt.Errorf("%w: %s is %s there, and %s here", ErrChecksum, j.Remote, done.Digest, r.Digest)

@@ -5,11 +5,8 @@ package files
 
 import (
 	"context"
-	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
-	"runtime"
+	"sync"
 	"time"
 )
 
@@ -39,7 +36,7 @@ func (h *hashing) wait(ctx context.Context) (Digest, error) {
 	}
 }
 
-// hash reads the file in order, each chunk when it is there.
+// hash is the digest of the file, as its chunks come in.
 func (s *Sink) hash(ctx context.Context) (d Digest, err error) {
 	f := s.part
 	if f == nil { // it was in place before
@@ -48,69 +45,96 @@ func (s *Sink) hash(ctx context.Context) (d Digest, err error) {
 		}
 		defer func() { _ = f.Close() }()
 	}
-	sum, buf := sha256.New(), make([]byte, 1<<20)
-	for i := range s.shape.chunks() {
-		if err := s.await(ctx, i); err != nil {
-			return d, err
-		}
-		offset, n := s.shape.at(i)
-		if _, err := io.CopyBuffer(sum, io.NewSectionReader(f, offset, n), buf); err != nil {
-			return d, err
-		}
-	}
-	return Digest(sum.Sum(nil)), nil
+	return s.ordered.run(ctx, f, s.has)
 }
 
-// await waits until a chunk is there.
-func (s *Sink) await(ctx context.Context, i int64) error {
-	for {
-		s.mu.Lock()
-		have := s.have[i]
-		s.mu.Unlock()
-		if have {
-			return ctx.Err()
-		}
-		select {
-		case <-s.grown:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+func (s *Sink) has(i int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.have[i]
 }
 
 // maxHashings bounds the files whose digests a source computes or remembers.
 const maxHashings = 256
 
-var errBusy = errors.New("too many files are being read")
+// lent is a file of which chunks are read, and its digest.
+type lent struct {
+	*hashing
+	*ordered
+	cancel context.CancelFunc
 
-// hash returns the digest of a file, which is computed once for each version, as many
-// at a time as there are processors.
-func (s *Source) hash(name string, shape Shape) (*hashing, error) {
+	mu     sync.Mutex
+	passed map[int64]bool // guarded by mu; were in memory before their turn
+	whole  bool           // guarded by mu; no more chunks are to be waited for
+}
+
+// ready reports whether a chunk is to be read for the digest alone.
+func (l *lent) ready(i int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.passed[i] {
+		delete(l.passed, i)
+		return true
+	}
+	return l.whole
+}
+
+// pass shows a chunk that is in memory.
+func (l *lent) pass(i int64, data []byte) {
+	if !l.ordered.pass(i, data) {
+		l.mu.Lock()
+		l.passed[i] = true
+		l.mu.Unlock()
+	}
+	l.wake()
+}
+
+// finish says that the peer has all chunks: what was not among those that it asked for
+// is read.
+func (l *lent) finish() {
+	l.mu.Lock()
+	l.whole = true
+	l.mu.Unlock()
+	l.wake()
+}
+
+// hash returns the digest of a file, which is computed once for each version.
+func (s *Source) hash(name string, shape Shape) *lent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := hashKey{name, shape}
-	if h := s.hashings[key]; h != nil {
-		return h, nil
+	if l := s.lent[key]; l != nil {
+		return l
 	}
-	for old, h := range s.hashings {
-		if len(s.hashings) < maxHashings {
+	for old, l := range s.lent { // any: who still wants it asks again, and the file is read
+		if len(s.lent) < maxHashings {
 			break
 		}
-		select {
-		case <-h.done:
-			delete(s.hashings, old)
-		default:
-		}
+		l.cancel()
+		delete(s.lent, old)
 	}
-	if len(s.hashings) >= maxHashings {
-		return nil, errBusy
+	if s.lent == nil {
+		s.lent = map[hashKey]*lent{}
 	}
-	if s.hashings == nil {
-		s.hashings, s.turns = map[hashKey]*hashing{}, make(chan struct{}, runtime.GOMAXPROCS(0))
+	l := &lent{ordered: newOrdered(shape), passed: map[int64]bool{}}
+	var ctx context.Context
+	ctx, l.cancel = context.WithCancel(s.ctx)
+	l.hashing = startHashing(func() (Digest, error) {
+		defer l.cancel()
+		return s.sum(ctx, name, l)
+	})
+	s.lent[key] = l
+	return l
+}
+
+// seen shows a chunk that is in memory to who computes the digest, if anybody does.
+func (s *Source) seen(name string, shape Shape, i int64, data []byte) {
+	s.mu.Lock()
+	l := s.lent[hashKey{name, shape}]
+	s.mu.Unlock()
+	if l != nil {
+		l.pass(i, data)
 	}
-	h := startHashing(func() (Digest, error) { return s.sum(name, shape) })
-	s.hashings[key] = h
-	return h, nil
 }
 
 type hashKey struct {
@@ -118,33 +142,19 @@ type hashKey struct {
 	Shape
 }
 
-func (s *Source) sum(name string, shape Shape) (d Digest, err error) {
-	select {
-	case s.turns <- struct{}{}:
-		defer func() { <-s.turns }()
-	case <-s.ctx.Done():
-		return d, context.Cause(s.ctx)
-	}
-	f, now, err := s.open(name, shape.Chunk)
+func (s *Source) sum(ctx context.Context, name string, l *lent) (d Digest, err error) {
+	f, now, err := s.open(name, l.shape.Chunk)
 	if err != nil {
 		return d, err
 	}
 	defer func() { _ = f.Close() }()
-	sum, buf := sha256.New(), make([]byte, 1<<20)
-	for now == shape {
-		if s.ctx.Err() != nil {
-			return d, context.Cause(s.ctx)
-		}
-		n, err := f.Read(buf)
-		sum.Write(buf[:n])
-		if err == io.EOF {
-			return Digest(sum.Sum(nil)), s.same(name, shape)
-		}
-		if err != nil {
-			return d, err
-		}
+	if now != l.shape {
+		return d, fmt.Errorf("%w: %s", ErrChanged, name)
 	}
-	return d, fmt.Errorf("%w: %s", ErrChanged, name)
+	if d, err = l.run(ctx, f, l.ready); err == nil {
+		err = s.same(name, l.shape)
+	}
+	return d, err
 }
 
 // same refuses a file that has changed.
@@ -163,7 +173,7 @@ func (s *Source) same(name string, shape Shape) error {
 // there, and a question is not left open for so long.
 func (l *life) theirDigest(ctx context.Context, peer, name string, shape Shape) (string, error) {
 	for pause := again; ; pause = min(2*pause, time.Second) {
-		n, err := l.insist(ctx, peer, message{Do: doDigest, File: name, Shape: shape})
+		n, err := l.insist(ctx, peer, message{Do: doDigest, File: name, Shape: shape, Have: shape.Size})
 		if err != nil || n.Digest != "" {
 			return n.Digest, err
 		}

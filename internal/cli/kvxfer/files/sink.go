@@ -36,10 +36,10 @@ type Sink struct {
 	part    *os.File // nil once the file is in place
 
 	mu      sync.Mutex
-	journal *journal      // written under mu
-	sums    []Checksum    // guarded by mu
-	have    []bool        // guarded by mu
-	grown   chan struct{} // has something when a chunk was added
+	journal *journal   // written under mu
+	sums    []Checksum // guarded by mu
+	have    []bool     // guarded by mu
+	ordered *ordered
 	// Resumed is how many bytes were there already, Done how many are there now.
 	Resumed int64
 	done    atomic.Int64
@@ -54,7 +54,7 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 	}
 	s := &Sink{
 		root: root, name: name, replace: replace, shape: shape,
-		sums: make([]Checksum, shape.chunks()), grown: make(chan struct{}, 1), have: make([]bool, shape.chunks()),
+		sums: make([]Checksum, shape.chunks()), ordered: newOrdered(shape), have: make([]bool, shape.chunks()),
 	}
 	h, noted, err := readJournal(root, name)
 	ours := err == nil && h.Shape == shape
@@ -148,10 +148,7 @@ func (s *Sink) took(i int64, c Checksum) {
 		_, n := s.shape.at(i)
 		s.done.Add(n)
 	}
-	select {
-	case s.grown <- struct{}{}:
-	default:
-	}
+	s.ordered.wake()
 }
 
 // missing returns the chunks that are not there.
@@ -175,6 +172,7 @@ func (s *Sink) write(i int64, data []byte, c Checksum) error {
 	if _, err := s.part.WriteAt(data, offset); err != nil {
 		return err
 	}
+	s.ordered.pass(i, data)
 	s.mu.Lock()
 	err := s.journal.add(i, c)
 	s.mu.Unlock()

@@ -18,10 +18,9 @@ type Source struct {
 	// folder, by its own.
 	names map[string]string
 
-	ctx      context.Context // of what is hashed
-	mu       sync.Mutex
-	hashings map[hashKey]*hashing // guarded by mu
-	turns    chan struct{}        // made with hashings
+	ctx  context.Context // of what is hashed
+	mu   sync.Mutex
+	lent map[hashKey]*lent // guarded by mu
 }
 
 // open returns a file and its shape in chunks of a size.
