@@ -16,6 +16,7 @@ import (
 // it has something to do.
 const (
 	spins      = 256
+	maxNaps    = 64
 	minSleep   = 20 * time.Microsecond
 	busyCall   = 10 * time.Microsecond
 	busyHandle = time.Microsecond
@@ -31,6 +32,11 @@ var rests = [...]struct {
 
 // backoff paces passes that bring no news.
 type backoff struct {
+	// naps makes the first sleeps as short as they say: the runtime's timers round
+	// them up to a millisecond in a process that has nothing else to do. A nap is
+	// not ended by wake. For backends that move bytes in our calls only, whose
+	// peers wait for us meanwhile.
+	naps   bool
 	passes int
 	sleep  time.Duration
 	timer  *time.Timer
@@ -47,6 +53,16 @@ func (b *backoff) wait(wake signal, stop <-chan struct{}) bool {
 			return false
 		default:
 			runtime.Gosched()
+			return true
+		}
+	}
+	if b.naps && b.passes <= spins+maxNaps {
+		nap(b.sleep)
+		b.sleep = min(2*b.sleep, b.limit())
+		select {
+		case <-stop:
+			return false
+		default:
 			return true
 		}
 	}

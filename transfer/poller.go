@@ -105,7 +105,7 @@ func (p *poller) exposed(change int64) {
 // run polls until stop.
 func (p *poller) run(stop <-chan struct{}) {
 	defer close(p.ended)
-	var idle backoff
+	idle := backoff{naps: p.progress}
 	idle.reset() // there may be work before the first pass
 	defer idle.end()
 	for {
