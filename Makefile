@@ -165,6 +165,13 @@ bench-cuda: ## gather by kernel, copy engine and CPU, raw beside owned, and poll
 	@$(GO) tool -modfile=tools/go.mod benchstat -row .name,/bytes,/block,/by -col /side -filter '.name:(CPU OR GPU)' bin/cuda.txt
 	@if grep -q '^GPU: ' bin/cuda.txt; then echo "GPU rows: not yet measured on a GPU"; grep -m1 '^GPU: ' bin/cuda.txt; else nvidia-smi -L || true; fi
 
+# Three pairs of processes take turns: a bare loop in C (needs cc), Python where it
+# is, and ours. At most 160 s for each transport.
+.PHONY: bench-nixl
+bench-nixl: nixl nixl-python ## owned transfers beside a bare loop in C and the official Python API, TCP and CMA (BENCHNIXL=flags)
+	@$(GO) build -o bin/bench-nixl ./internal/bench
+	@bin/bench-nixl -python .nixl/python/1.5.1 $(BENCHNIXL) | tee bin/nixl.md
+
 .PHONY: bench-spin
 bench-spin: ## fsmgen check beside Spin on the same model (needs the Debian packages spin and gcc)
 	@$(GO) test -run '^$$' -bench Explore -benchtime 3x ./fsm/export

@@ -96,6 +96,7 @@ var layers = map[string]layer{
 	// Commands.
 	"internal/cli/exit":   {},
 	"internal/coverage":   {ours: []string{"fsm", "fsm/load"}},
+	"internal/bench":      {ours: []string{"*"}},
 	"internal/proc":       {third: []string{"golang.org/x/sys"}},
 	"internal/cli/fsmgen": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/rogpeppe/go-internal/diff"}},
 	"internal/cli/kvxfer": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "go.uber.org/zap", "github.com/schollz/progressbar", "github.com/jedib0t/go-pretty", "github.com/dustin/go-humanize"}},

@@ -1,0 +1,283 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Command bench measures owned transfers beside NIXL itself: a bare loop in C,
+// the official Python API, and the owned path do the same work in turn, in one
+// run. See docs/performance.md.
+package main
+
+import (
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/kvxfer/kvxfer/nixl"
+	"github.com/kvxfer/kvxfer/transfer"
+)
+
+//go:embed testdata/raw.c
+var rawC []byte
+
+//go:embed testdata/raw.py
+var rawPython []byte
+
+// arena is the memory of each process, in bytes.
+const arena = 64 << 20
+
+// work is one row.
+type work struct {
+	name      string
+	op        string // WRITE or READ
+	len       uint64 // of a block
+	count     int    // blocks
+	stride    uint64 // between their starts
+	transfers int    // in one sample
+}
+
+func (w work) bytes() float64 { return float64(w.len) * float64(w.count) }
+
+func (w work) blocks() []transfer.Block {
+	out := make([]transfer.Block, w.count)
+	for i := range out {
+		out[i] = transfer.Block{Offset: uint64(i) * w.stride, Len: w.len}
+	}
+	return out
+}
+
+// shapes: of a KV cache every second block of 128, so that nothing merges.
+var shapes = []work{
+	{name: "KV 32×64×16 KiB", len: 16 << 10, count: 32 * 64, stride: 32 << 10, transfers: 4},
+	{name: "64 MiB", len: 64 << 20, count: 1, transfers: 3},
+	{name: "1 MiB", len: 1 << 20, count: 1, transfers: 30},
+	{name: "4 KiB", len: 4 << 10, count: 1, transfers: 200},
+}
+
+// sample is what one contestant did in one turn.
+type sample struct {
+	took  []time.Duration // each transfer, from the post to its end
+	whole []time.Duration // each transfer with what is around it
+	cpu   time.Duration   // of both processes
+}
+
+// contestant is a pair of processes.
+type contestant interface {
+	run(work) (sample, error)
+	close()
+}
+
+var (
+	rounds     = flag.Int("rounds", 20, "turns of each contestant on each row")
+	transports = flag.String("transports", "tcp,cma", "comma-separated")
+	budget     = flag.Duration("budget", 160*time.Second, "for one transport; fewer turns are made where they take longer")
+	only       = flag.String("only", "", "rows whose name has this text")
+	idleTime   = flag.Duration("idle", 3*time.Second, "how long to watch idle processes")
+	library    = flag.String("nixl", "", "path of NIXL")
+	python     = flag.String("python", "", "folder of the official Python package")
+)
+
+func main() {
+	if len(os.Args) > 4 && (os.Args[1] == roleInitiator || os.Args[1] == roleTarget) {
+		if err := play(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		return
+	}
+	flag.Parse()
+	if err := measure(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func measure() error {
+	lib, err := nixl.Open(nixl.Options{Library: *library, Folders: []string{".nixl"}})
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "kvxfer-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	tools, err := prepare(dir, lib)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("NIXL %v, %s, %d cores, %s, load %s\n\n", lib.Version(), runtime.Version(), runtime.NumCPU(), cpuModel(), load())
+	for _, transport := range strings.Split(*transports, ",") {
+		if err := tools.transport(transport); err != nil {
+			return fmt.Errorf("%s: %w", transport, err)
+		}
+	}
+	return nil
+}
+
+// tools are what raw contestants are started with.
+type tools struct {
+	library string
+	c       []string // command of raw.c
+	python  []string // of raw.py; nil without the package
+}
+
+func prepare(dir string, lib *nixl.Library) (*tools, error) {
+	source, program := filepath.Join(dir, "raw.c"), filepath.Join(dir, "raw")
+	if err := os.WriteFile(source, rawC, 0o600); err != nil {
+		return nil, err
+	}
+	build := exec.Command("cc", "-O2", "-Wall", "-I", "internal/nixlc", "-o", program, source, "-ldl")
+	if out, err := build.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("%w\n%s", err, out)
+	}
+	t := &tools{library: lib.Path(), c: []string{program, lib.Path()}}
+	script := filepath.Join(dir, "raw.py")
+	if err := os.WriteFile(script, rawPython, 0o600); err != nil {
+		return nil, err
+	}
+	test := exec.Command("python3", "-c", "import numpy, nixl._api")
+	test.Env = append(os.Environ(), "PYTHONPATH="+*python)
+	if out, err := test.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "bench: without Python: %v %s\n", err, lastLine(out))
+		return t, nil
+	}
+	t.python = []string{"python3", script}
+	return t, nil
+}
+
+func lastLine(out []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+	return lines[len(lines)-1]
+}
+
+// The bare loop goes from one transfer to the next and finds everything in the
+// caches; whoever is asked for each one does not. So small transfers are also made
+// at about the pace of the owned path.
+const (
+	pace  = 100 * time.Microsecond // and what the kernel adds to a sleep
+	small = 1 << 20
+)
+
+// tls is UCX_TLS of each transport, the same for all contestants.
+var tls = map[string]string{"tcp": "tcp", "cma": "cma,tcp"}
+
+func (t *tools) transport(name string) error {
+	if tls[name] == "" {
+		return errors.New("unknown transport")
+	}
+	env := []string{
+		"UCX_TLS=" + tls[name], "UCX_NET_DEVICES=lo", "UCX_MEM_EVENTS=n", "UCX_LOG_FILE=stderr",
+		"UCX_LOG_LEVEL=fatal", "NIXL_LOG_LEVEL=FATAL", "PYTHONPATH=" + *python,
+	}
+	all := map[string]contestant{}
+	defer func() {
+		for _, c := range all {
+			c.close()
+		}
+	}()
+	raw, err := startRaw("C", env, t.c...)
+	if err != nil {
+		return err
+	}
+	all[bare] = raw
+	slow := *raw // the same processes
+	slow.gap = pace
+	all[paced] = &slow
+	ours, err := startOwned(env, t.library, name)
+	if err != nil {
+		return err
+	}
+	all[owner] = ours
+	if t.python != nil {
+		p, err := startRaw("Python", env, t.python...)
+		if err != nil {
+			return err
+		}
+		all[official] = p
+	}
+	if err := compare(name, all); err != nil {
+		return err
+	}
+	shares, err := ours.idle(*idleTime)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nidle, %s: initiator %.2f %%, target %.2f %% of a core over %v\n\n", name, 100*shares[0], 100*shares[1], *idleTime)
+	return nil
+}
+
+// compare runs all rows, the contestants in turn; each turn begins with another one.
+func compare(transport string, all map[string]contestant) error {
+	var names []string
+	for _, n := range order {
+		if all[n] != nil {
+			names = append(names, n)
+		}
+	}
+	rows := works()
+	if len(rows) == 0 {
+		return fmt.Errorf("no row has %q in its name", *only)
+	}
+	results := make([]map[string][]sample, len(rows))
+	began := time.Now()
+	for round := -1; round < *rounds && time.Since(began) < *budget; round++ { // the first warms up
+		for i, w := range rows {
+			for k := range names {
+				name := names[(k+max(round, 0))%len(names)]
+				if name == paced && w.len*uint64(w.count) > small {
+					continue
+				}
+				s, err := all[name].run(w)
+				if err != nil {
+					return fmt.Errorf("%s %s: %w", w.op, w.name, err)
+				}
+				if results[i] == nil {
+					results[i] = map[string][]sample{}
+				}
+				if round >= 0 {
+					results[i][name] = append(results[i][name], s)
+				}
+			}
+		}
+		fmt.Fprintf(os.Stderr, "\r%s: round %d of %d, %v ", transport, round+1, *rounds, time.Since(began).Round(time.Second))
+	}
+	fmt.Fprintln(os.Stderr)
+	fmt.Printf("%s: %d turns of each\n\n", transport, len(results[0][names[0]]))
+	table(transport, rows, names, results)
+	return nil
+}
+
+func works() (rows []work) {
+	for _, op := range []string{"WRITE", "READ"} {
+		for _, w := range shapes {
+			if w.op = op; strings.Contains(op+" "+w.name, *only) {
+				rows = append(rows, w)
+			}
+		}
+	}
+	return rows
+}
+
+// load is what the kernel says of the last minute: whether others disturb.
+func load() string {
+	b, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := strings.Cut(string(b), " ")
+	return first
+}
+
+// cpuModel is the processor as the kernel names it.
+func cpuModel() string {
+	b, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(b)) {
+		if name, ok := strings.CutPrefix(line, "model name"); ok {
+			return strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(name), ":"))
+		}
+	}
+	return runtime.GOARCH
+}

@@ -1,0 +1,295 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/kvxfer/kvxfer/backend"
+	nixlbackend "github.com/kvxfer/kvxfer/backend/nixl"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/meter"
+	"github.com/kvxfer/kvxfer/memory"
+	"github.com/kvxfer/kvxfer/nixl"
+	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/rpc"
+)
+
+// The owned path: two endpoints in two processes, with a control stream between
+// them. The target asks, for a WRITE with Receive and for a READ with Offer; the
+// initiator answers, and posts. Its processes know these lines:
+//
+//	run OP LEN COUNT STRIDE TRANSFERS  -> ok CPU WHOLE...         (target)
+//	took                               -> ok CPU POST-TO-DONE...  (initiator, since the last time)
+//	cpu                                -> ok CPU                  (since the start)
+
+// roles of this program as a second process.
+const (
+	roleInitiator = "initiator"
+	roleTarget    = "target"
+)
+
+// owned is a pair of endpoints.
+type owned struct{ initiator, target *process }
+
+func startOwned(env []string, library, transport string) (*owned, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	var id [16]byte
+	_, _ = rand.Read(id[:])
+	address := "unix-abstract:kvxfer-bench-" + hex.EncodeToString(id[:])
+	o := &owned{}
+	if o.initiator, err = start("owned initiator", env, self, roleInitiator, library, transport, address); err != nil {
+		return nil, err
+	}
+	if _, err = o.initiator.answer(); err != nil { // it listens
+		o.initiator.close()
+		return nil, err
+	}
+	if o.target, err = start("owned target", env, self, roleTarget, library, transport, address); err == nil {
+		if _, err = o.target.answer(); err != nil {
+			o.target.close()
+		}
+	}
+	if err != nil {
+		o.initiator.close()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (o *owned) run(w work) (s sample, err error) {
+	if _, err := o.initiator.ask("took"); err != nil {
+		return s, err
+	}
+	whole, err := numbers(o.target.ask("run %s %d %d %d %d", w.op, w.len, w.count, w.stride, w.transfers))
+	if err != nil {
+		return s, err
+	}
+	took, err := numbers(o.initiator.ask("took"))
+	if err != nil {
+		return s, err
+	}
+	s = sample{cpu: whole[0] + took[0], took: took[1:], whole: whole[1:]}
+	if len(s.took) != w.transfers || len(s.whole) != w.transfers {
+		err = fmt.Errorf("owned: %d and %d times of %d transfers", len(s.took), len(s.whole), w.transfers)
+	}
+	return s, err
+}
+
+// idle is the share of a core that both processes use while nothing is in flight.
+func (o *owned) idle(watched time.Duration) (shares [2]float64, err error) {
+	var before [2]time.Duration
+	for round := range 2 {
+		for i, p := range []*process{o.initiator, o.target} {
+			got, err := numbers(p.ask("cpu"))
+			if err != nil {
+				return shares, err
+			}
+			if round == 0 {
+				before[i] = got[0]
+			} else {
+				shares[i] = float64(got[0]-before[i]) / float64(watched)
+			}
+		}
+		if round == 0 {
+			time.Sleep(watched)
+		}
+	}
+	return shares, nil
+}
+
+func (o *owned) close() {
+	o.initiator.close()
+	o.target.close()
+}
+
+// side is one of the two processes, from inside.
+type side struct {
+	ep     *transfer.Endpoint
+	meter  *meter.Backend
+	region *transfer.Region
+
+	answering sync.WaitGroup
+	turn      sync.Mutex
+	mu        sync.Mutex
+	took      []time.Duration // guarded by mu
+	last      time.Duration   // CPU at the last "took"
+}
+
+func newSide(name, library, transport string) (*side, error) {
+	lib, err := nixl.Open(nixl.Options{Library: library})
+	if err != nil {
+		return nil, err
+	}
+	kind, err := nixl.ParseTransport(transport)
+	if err != nil {
+		return nil, err
+	}
+	b, err := nixlbackend.New(nixlbackend.Config{Name: name, Library: lib, Transport: kind, Device: "lo", NoProgressThread: true})
+	if err != nil {
+		return nil, err
+	}
+	s := &side{meter: meter.New(b)}
+	s.ep, err = transfer.New(transfer.Config{
+		Name: name, Backend: s.meter,
+		Contain: func(c ownership.Containment) error {
+			return fmt.Errorf("session %v was not settled in time", c.Session)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	pool, err := memory.New(memory.Spec{Len: arena, HugePages: true, Prefault: true})
+	if err != nil {
+		return nil, err
+	}
+	s.region, err = s.ep.Register("pool", pool)
+	return s, err
+}
+
+// play is the second process's main function.
+func play(role, library, transport, address string) error {
+	s, err := newSide(role, library, transport)
+	if err != nil {
+		return err
+	}
+	ctx := context.Background()
+	if role == roleTarget {
+		stream, err := rpc.Dial(ctx, address)
+		if err != nil {
+			return err
+		}
+		if _, err := s.ep.Attach(ctx, stream); err != nil {
+			return err
+		}
+		fmt.Println("ok")
+		return s.obey(ctx)
+	}
+	s.ep.OnRequest(func(r *transfer.Request) {
+		if err := s.answer(ctx, r); err != nil {
+			fmt.Println("error", err)
+		}
+	})
+	l, err := rpc.Listen(address)
+	if err != nil {
+		return err
+	}
+	fmt.Println("ok")
+	stream, err := l.Accept(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := s.ep.Attach(ctx, stream); err != nil {
+		return err
+	}
+	return s.obey(ctx)
+}
+
+// answer is the initiator's part of one transfer.
+func (s *side) answer(ctx context.Context, r *transfer.Request) error {
+	s.answering.Add(1)
+	defer s.answering.Done()
+	s.turn.Lock() // the one before may still be on its way out of the memory
+	defer s.turn.Unlock()
+	var w work
+	if _, err := fmt.Sscan(r.Label(), &w.len, &w.count, &w.stride); err != nil {
+		return err
+	}
+	var session *transfer.Session
+	var err error
+	if r.Direction() == backend.Read {
+		session, err = r.Fetch(transfer.FetchSpec{Region: s.region, Blocks: w.blocks()})
+	} else {
+		session, err = r.Send(transfer.SendSpec{Region: s.region, Blocks: w.blocks()})
+	}
+	if err != nil {
+		return err
+	}
+	if err := session.Wait(ctx); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.took = append(s.took, s.meter.Last())
+	s.mu.Unlock()
+	return session.Drain(ctx)
+}
+
+func (s *side) obey(ctx context.Context) error {
+	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
+		var w work
+		switch _, err := fmt.Sscanf(in.Text(), "run %s %d %d %d %d", &w.op, &w.len, &w.count, &w.stride, &w.transfers); {
+		case err == nil:
+			if err := s.run(ctx, w); err != nil {
+				return err
+			}
+		case in.Text() == "took":
+			s.answering.Wait() // the target may have heard of the end before our own goroutine
+			s.mu.Lock()
+			now := cpu()
+			fmt.Println("ok", int64(now-s.last), list(s.took))
+			s.took, s.last = nil, cpu()
+			s.mu.Unlock()
+		case in.Text() == "cpu":
+			fmt.Println("ok", int64(cpu()))
+		default:
+			return errors.New("unknown order " + in.Text())
+		}
+	}
+	return nil
+}
+
+// run is the target's part of some transfers, one after the other: from the
+// request to the release of the memory.
+func (s *side) run(ctx context.Context, w work) error {
+	blocks, label := w.blocks(), fmt.Sprint(w.len, w.count, w.stride)
+	var whole []time.Duration
+	used := cpu()
+	for range w.transfers {
+		began := time.Now()
+		var session *transfer.Session
+		var err error
+		if w.op == "READ" {
+			session, err = s.ep.Offer(ctx, transfer.OfferSpec{Region: s.region, Blocks: blocks, Label: label, To: transfer.ToPeers(roleInitiator)})
+		} else {
+			session, err = s.ep.Receive(ctx, transfer.ReceiveSpec{Region: s.region, Blocks: blocks, Label: label, From: transfer.FromPeers(roleInitiator)})
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(session.Wait(ctx), session.Drain(ctx)); err != nil {
+			return err
+		}
+		whole = append(whole, time.Since(began))
+	}
+	fmt.Println("ok", int64(cpu()-used), list(whole))
+	return nil
+}
+
+func list(times []time.Duration) string {
+	var b strings.Builder
+	for _, t := range times {
+		fmt.Fprint(&b, int64(t), " ")
+	}
+	return b.String()
+}
+
+// cpu is what this process has used.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // of ourselves it never fails
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
