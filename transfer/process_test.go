@@ -49,7 +49,7 @@ func TestIdentify(t *testing.T) {
 		"no number here":       {socket{plain, 0, true}, us, "its socket is of process 0", nil},
 		"another's socket":     {socket{plain, 1, true}, us, "its socket is of process 1", nil},
 		"number used again":    {socket{plain, os.Getpid(), true}, with(func(p *wire.Process) { p.Started-- }), "but there is process", nil},
-		"number says a parent": {socket{plain, os.Getppid(), true}, with(func(p *wire.Process) { p.PID = uint32(os.Getppid()) }), "but there is process", nil},
+		"number says a parent": {socket{plain, os.Getppid(), true}, with(func(p *wire.Process) { p.PID, p.Started = uint32(os.Getppid()), p.Started+1 }), "but there is process", nil}, // a parent began before us, maybe in our tick
 	} {
 		p, err := identify(tc.stream, tc.said)
 		switch {
