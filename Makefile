@@ -123,14 +123,20 @@ mutate: mutate-spec-all ## change spec/, ownership and transfer in one place at 
 # that of the full run, as few mutants are judged.
 .PHONY: mutate-sample
 mutate-sample: ## change ownership and transfer in places chosen by chance; a printed seed chooses the same again
-	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 15s -least 75
-	@$(GO) run ./internal/mutate -pkg transfer -most 100ms -cpu 15s -least 40
+	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 10s -least 75
+	@$(GO) run ./internal/mutate -pkg transfer -most 100ms -cpu 10s -least 40
 
 # A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
 # printed seed the same third again.
 .PHONY: faults
 faults: ## scenarios must fail on a library with a mistake put into it: the tests are tested
 	@$(GO) test -v -count=1 -tags faults -run '^TestFaultsAreFound$$' ./scenario
+
+# A seed is printed; SEED makes the same choices again.
+SEED ?= 0
+.PHONY: chaos
+chaos: build nixl ## faults done to real processes over TCP and CMA, and every byte checked; 1,000 cancels
+	@bin/kvxfer chaos --full --seed $(SEED)
 
 # Each fault alone, a few at a time: their leases want a processor now and then.
 .PHONY: chaos-ranks
