@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/chaos"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/doctor"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/hazard"
 	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/move"
@@ -24,6 +25,7 @@ const (
 	jobRun    = "run"
 	jobHazard = "hazard"
 	jobRanks  = "ranks"
+	jobChaos  = "chaos"
 	jobDoctor = "doctor"
 )
 
@@ -53,6 +55,8 @@ func (a *app) peerCommand() *cobra.Command {
 				cancel(proc.ErrClosed)
 			}()
 			switch args[0] {
+			case jobChaos:
+				return serve(ctx, parent, chaos.Serve)
 			case jobRanks:
 				_ = serve(ctx, parent, ranks.Serve) // the first process prints what is wrong
 				return nil

@@ -34,7 +34,7 @@ not given back until there is proof that the access has ended.`,
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetHelpCommand(a.helpCommand(root))
-	root.AddCommand(a.runCommand(), a.serveCommand(), a.sendCommand(), a.recvCommand(), a.certsCommand(), a.hazardCommand(), a.replayCommand(), a.checkTraceCommand(), a.explainCommand(), a.reopenCommand(), a.fenceCommand(), a.ranksCommand(), a.etcdCommand(), a.doctorCommand(), a.nixlCommand(), a.versionCommand(), a.completionCommand(root), a.peerCommand())
+	root.AddCommand(a.runCommand(), a.serveCommand(), a.sendCommand(), a.recvCommand(), a.certsCommand(), a.hazardCommand(), a.chaosCommand(), a.replayCommand(), a.checkTraceCommand(), a.explainCommand(), a.reopenCommand(), a.fenceCommand(), a.ranksCommand(), a.etcdCommand(), a.doctorCommand(), a.nixlCommand(), a.versionCommand(), a.completionCommand(root), a.peerCommand())
 	return root
 }
 

@@ -17,7 +17,8 @@ import (
 // member is a node as the first process holds it.
 type member struct {
 	*proc.Child
-	job Job
+	job   Job
+	words *words
 
 	mu      sync.Mutex
 	last    uint64                // guarded by mu
@@ -97,7 +98,6 @@ type cluster struct {
 	dead   []bool // ended by a fault
 	lives  []int
 	relay  *relay // nil: the nodes reach each other themselves
-	job    Job
 }
 
 func newCluster(ctx context.Context, config *Config, spec Spec) (*cluster, error) {
@@ -121,11 +121,12 @@ func newCluster(ctx context.Context, config *Config, spec Spec) (*cluster, error
 
 // start starts a node, for the first time or again.
 func (c *cluster) start(ctx context.Context, i int) error {
-	child, err := c.config.Start()
+	words := new(words)
+	child, err := c.config.Start(words)
 	if err != nil {
 		return err
 	}
-	m := &member{Child: child, waiting: map[uint64]chan reply{}, ended: make(chan struct{})}
+	m := &member{Child: child, words: words, waiting: map[uint64]chan reply{}, ended: make(chan struct{})}
 	m.job = Job{
 		Node: i, Life: c.lives[i], Library: c.config.Library, Transport: c.spec.Transport, Seed: c.spec.Seed,
 		Regions: regions, Bytes: regionBytes(c.spec.Fault), Listen: "unix-abstract:" + c.names[i], Wait: operationWait, Notify: c.spec.Fault == NotificationLost,

@@ -9,6 +9,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/pprof"
 	"sync"
 	"time"
 
@@ -25,6 +27,7 @@ import (
 const (
 	requestTimeout = 2 * time.Minute
 	grace          = 2 * time.Minute
+	renewTime      = 15 * time.Second
 )
 
 func nameOf(node int) string { return fmt.Sprintf("node-%d", node) }
@@ -182,9 +185,14 @@ func (n *node) obey(ctx context.Context, o order) (r reply) {
 
 // renew is another life of the endpoint.
 func (n *node) renew(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	defer cancel()
 	r, err := n.ep.Reincarnate(ctx, func(agent string) (backend.Backend, error) { return n.open(agent) })
 	if err == nil && !r.Proven.Own.Proven {
 		n.broken("another life without proof for its own memory: %v", r.Proven)
+	}
+	if errors.Is(err, context.DeadlineExceeded) { // who is in the way
+		_ = pprof.Lookup("goroutine").WriteTo(os.Stderr, 1)
 	}
 	return fmt.Sprintf("freed %d, retained %d", r.Fenced, len(r.Retained)), err
 }

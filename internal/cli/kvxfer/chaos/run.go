@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
-	"syscall"
 	"time"
 
 	"github.com/kvxfer/kvxfer/internal/proc"
@@ -18,7 +18,7 @@ import (
 type Config struct {
 	Library string // a path that nixl.Open has accepted
 	// Start starts a process that calls Serve with the job it is sent.
-	Start func() (*proc.Child, error)
+	Start func(stderr io.Writer) (*proc.Child, error)
 	// Full makes more of each run; Cancels is how many a run of that fault has.
 	Full    bool
 	Cancels int
@@ -52,8 +52,8 @@ type Result struct {
 	Checked   int64          `json:"checked"`           // bytes
 	Refused   int            `json:"refused,omitempty"` // abuses
 	Retained  []string       `json:"retained,omitempty"`
-	// Aborted counts processes that UCX has ended because a reader of their memory
-	// was gone, which over TCP it does.
+	// Aborted counts processes that UCX has ended by abort after another one, or an
+	// agent, had gone away in the middle (docs/nixl.md).
 	Aborted  int      `json:"aborted,omitempty"`
 	Findings []string `json:"findings,omitempty"` // broken rules
 }
@@ -119,11 +119,12 @@ func (a *attack) died(i int, m *member) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	state, _ := m.Wait(ctx)
-	if a.spec.Transport == "tcp" && state.Signaled && state.Signal == syscall.SIGABRT && a.harmed() {
+	_ = m.Close() // after the last line of its standard error
+	if a.harmed() && m.words.aborted() {
 		a.result.Aborted++
 		return
 	}
-	a.result.find("node %d %v, which no fault has done", i, state)
+	a.result.find("node %d %v, which no fault has done: %s", i, state, m.words.first())
 }
 
 // harmed reports whether a reader may have gone away in the middle.

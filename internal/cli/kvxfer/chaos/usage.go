@@ -6,6 +6,7 @@ package chaos
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"strconv"
 )
@@ -15,6 +16,9 @@ func (n *node) state() (*State, error) {
 	s := &State{Outcomes: map[string]int{}, Owned: len(n.all) - len(n.slots)}
 	for _, o := range n.ep.Snapshot().Sessions {
 		for _, p := range o.Pieces {
+			if p.Invalid || !p.Gate.Shut() {
+				s.Retained = append(s.Retained, fmt.Sprintf("%v, %v side: gate %v, invalid %v", o.Name, o.Side, p.Gate, p.Invalid))
+			}
 			for _, c := range p.Claims {
 				if !c.State.Reusable() {
 					s.Retained = append(s.Retained, o.Name.String()+", "+o.Side.String()+" side: claim of "+string(c.Name.Accessor)+" is "+c.State.String())

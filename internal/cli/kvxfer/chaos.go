@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package kvxfer
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"github.com/spf13/cobra"
+
+	"github.com/kvxfer/kvxfer/internal/cli/exit"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/chaos"
+	"github.com/kvxfer/kvxfer/internal/cli/kvxfer/hazard"
+	"github.com/kvxfer/kvxfer/internal/proc"
+)
+
+type chaosFlags struct {
+	faults, transports []string
+	runs, cancels      int
+	seed               uint64
+	full, json         bool
+	timeout            time.Duration
+	library            string
+}
+
+func (a *app) chaosCommand() *cobra.Command {
+	var f chaosFlags
+	cmd := &cobra.Command{
+		Use:   "chaos",
+		Short: "Do harm to processes that move data, and check every byte afterwards",
+		Long: `chaos starts two or three processes that move data to each other through NIXL, in
+both directions, by WRITE and by READ, and does one fault to them: a process is
+stopped, slowed down, killed, restarted under its name, gets another agent, hears
+control messages in pieces, and so on.
+
+Afterwards every byte is compared with what it should be: none was written to, or
+read from, memory after its release; every owner is released, or retained with a
+reason that the fault explains; no file, thread or memory is left over.
+
+The seed decides who and what; it is printed, and --seed makes the same choices
+again. Exit code 1 says that a rule was broken.`,
+		Example: `  kvxfer chaos
+  kvxfer chaos --fault kill-in-flight --transport tcp --runs 20
+  kvxfer chaos --seed 42 --json`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return a.chaos(cmd.Context(), &f)
+		},
+	}
+	var names []string
+	for _, fault := range chaos.Faults {
+		names = append(names, string(fault))
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.faults, "fault", names, "`faults` to do")
+	fl.StringSliceVar(&f.transports, "transport", []string{hazard.TCP, hazard.CMA}, "`transports` to do them on")
+	fl.IntVar(&f.runs, "runs", 1, "how many `times` each")
+	fl.IntVar(&f.cancels, "cancels", 1000, "how many `transfers` a run of the fault cancels has")
+	fl.Uint64Var(&f.seed, "seed", 0, "`number` that decides who and what (default: the time)")
+	fl.BoolVar(&f.full, "full", false, "longer runs")
+	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long one run may take")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object for each run and the summary")
+	addLibraryFlag(cmd, &f.library)
+	completeWords(cmd, "fault", names...)
+	completeWords(cmd, "transport", hazard.TCP, hazard.CMA)
+	return cmd
+}
+
+func (f *chaosFlags) check() error {
+	for _, fault := range f.faults {
+		if !slices.Contains(chaos.Faults, chaos.Fault(fault)) {
+			return usagef(`see "kvxfer chaos --help"`, "--fault: unknown fault %q", fault)
+		}
+	}
+	for _, t := range f.transports {
+		if t != hazard.TCP && t != hazard.CMA {
+			return usagef("give tcp or cma", "--transport: unknown transport %q", t)
+		}
+	}
+	switch {
+	case f.runs < 1:
+		return usagef("give 1 or more", "--runs: %d runs show nothing", f.runs)
+	case f.cancels < 1:
+		return usagef("give 1 or more", "--cancels: %d transfers show nothing", f.cancels)
+	case f.timeout <= 0:
+		return usagef(`see "kvxfer chaos --help"`, "--timeout: %v is no time to wait", f.timeout)
+	}
+	if f.seed == 0 {
+		f.seed = uint64(time.Now().UnixNano())
+	}
+	return nil
+}
+
+// chaosEvent is one line of --json.
+type chaosEvent struct {
+	Event     string        `json:"event"` // chaos, run, summary
+	Version   string        `json:"version,omitempty"`
+	Seed      uint64        `json:"seed,omitempty"`
+	Run       *chaos.Result `json:"run,omitempty"`
+	Runs      int           `json:"runs,omitempty"`
+	Transfers int           `json:"transfers,omitempty"`
+	Checked   int64         `json:"checked,omitempty"`
+	Retained  int           `json:"retained,omitempty"`
+	Aborted   int           `json:"aborted,omitempty"`
+	Findings  int           `json:"findings"`
+}
+
+func (a *app) chaos(ctx context.Context, f *chaosFlags) error {
+	lib, err := openLibrary(f.library)
+	if err != nil {
+		return libraryFailure(err)
+	}
+	config := chaos.Config{
+		Library: lib.Path(), Full: f.full, Cancels: f.cancels,
+		Start: func(stderr io.Writer) (*proc.Child, error) {
+			a.started.Store(true)
+			return proc.Start(proc.Spec{Args: append(append([]string(nil), a.peer...), jobChaos), Stderr: stderr})
+		},
+	}
+	if f.json {
+		_ = a.json(chaosEvent{Event: "chaos", Version: lib.Version().String(), Seed: f.seed})
+	} else {
+		fmt.Fprintf(a.stdout, "NIXL %s, seed %d\n", lib.Version(), f.seed)
+	}
+	var results []*chaos.Result
+	for n := range f.runs {
+		for _, fault := range f.faults {
+			for i, transport := range f.transports {
+				seed := f.seed + uint64(n)
+				r, err := a.chaosOnce(ctx, config, f.timeout, chaos.Spec{
+					Fault: chaos.Fault(fault), Transport: transport, Nodes: 2 + int((seed+uint64(i))%2), Seed: seed,
+				})
+				if err != nil {
+					return err
+				}
+				results = append(results, r)
+				a.chaosRan(f, r)
+			}
+		}
+	}
+	return a.chaosEnded(f, results)
+}
+
+func (a *app) chaosOnce(ctx context.Context, config chaos.Config, timeout time.Duration, spec chaos.Spec) (*chaos.Result, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("not done after %v (--timeout)", timeout))
+	defer cancel()
+	return chaos.Run(ctx, config, spec)
+}
+
+func (a *app) chaosRan(f *chaosFlags, r *chaos.Result) {
+	if f.json {
+		_ = a.json(chaosEvent{Event: "run", Run: r, Findings: len(r.Findings)})
+		return
+	}
+	word := a.paint("ok", text.FgGreen)
+	if len(r.Findings) > 0 {
+		word = a.paint("BROKEN", text.FgRed, text.Bold)
+	}
+	fmt.Fprintf(a.stdout, "%-6s %-17s %-4s %d processes, seed %d, %v\n", word, r.Fault, r.Transport, r.Nodes, r.Seed, round(r.Took))
+	for _, finding := range r.Findings {
+		fmt.Fprintf(a.stdout, "       %s\n", finding)
+	}
+}
+
+// chaosEnded prints the table, and fails where a rule was broken.
+func (a *app) chaosEnded(f *chaosFlags, results []*chaos.Result) error {
+	sum := chaosEvent{Event: "summary", Seed: f.seed}
+	t := a.newTable()
+	t.AppendHeader(table.Row{"fault", "runs", "transfers", "bytes checked", "retained", "ended by UCX", "broken rules"})
+	for _, fault := range f.faults {
+		var row chaosEvent
+		for _, r := range results {
+			if string(r.Fault) == fault {
+				row.Runs++
+				row.Transfers += r.Transfers
+				row.Checked += r.Checked
+				row.Retained += len(r.Retained)
+				row.Aborted += r.Aborted
+				row.Findings += len(r.Findings)
+			}
+		}
+		t.AppendRow(table.Row{fault, row.Runs, row.Transfers, hazard.Grouped(row.Checked), row.Retained, row.Aborted, row.Findings})
+		sum.Runs, sum.Transfers, sum.Checked = sum.Runs+row.Runs, sum.Transfers+row.Transfers, sum.Checked+row.Checked
+		sum.Retained, sum.Aborted, sum.Findings = sum.Retained+row.Retained, sum.Aborted+row.Aborted, sum.Findings+row.Findings
+	}
+	if f.json {
+		_ = a.json(sum)
+	} else {
+		t.AppendSeparator()
+		t.AppendRow(table.Row{"all", sum.Runs, sum.Transfers, hazard.Grouped(sum.Checked), sum.Retained, sum.Aborted, sum.Findings})
+		var columns []table.ColumnConfig
+		for n := 2; n <= 7; n++ {
+			columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight})
+		}
+		t.SetColumnConfigs(columns)
+		t.Render()
+	}
+	if sum.Findings > 0 {
+		return &failure{exit.Finding, fmt.Errorf("%d broken rules in %d runs", sum.Findings, sum.Runs),
+			fmt.Sprintf("make them again with --seed %d --fault %s", f.seed, strings.Join(f.faults, ","))}
+	}
+	return nil
+}
