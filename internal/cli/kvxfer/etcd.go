@@ -41,7 +41,6 @@ Without certificates it listens on the loopback interface only. With --cert,
 When its database is larger than the quota, etcd takes no writes: ranks stand
 FULL, and nothing retires. "kvxfer etcd room" makes room.`,
 		Example: `  kvxfer etcd --dir etcd-data --listen 127.0.0.1:2379
-  kvxfer ranks --etcd http://127.0.0.1:2379
   kvxfer etcd room --etcd http://127.0.0.1:2379`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveEtcd(cmd.Context(), f) },
@@ -122,7 +121,8 @@ old changes, gives their space back on every member, and disarms the alarm. What
 the keys are stays. If the keys alone are too large, it will be full again: fence
 the ranks that are gone, so that the others can delete what they kept for them,
 or give etcd a larger quota.`,
-		Example: `  kvxfer etcd room --etcd http://127.0.0.1:2379`,
+		Example: `  kvxfer etcd room --etcd http://127.0.0.1:2379
+  kvxfer etcd room --etcd http://127.0.0.1:2379,http://127.0.0.1:22379`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.where == "" || f.where == etcdEmbedded {
