@@ -123,7 +123,7 @@ the ranks that are gone, so that the others can delete what they kept for them,
 or give etcd a larger quota.`,
 		Example: `  kvxfer etcd room --etcd http://127.0.0.1:2379
   kvxfer etcd room --etcd http://127.0.0.1:2379,http://127.0.0.1:22379`,
-		Args:    noArguments,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.where == "" || f.where == etcdEmbedded {
 				return usagef("give the URLs of the etcd", "--etcd: is required")
