@@ -88,7 +88,8 @@ type result struct {
 
 func (s *suite) run(ctx context.Context, env []string, args ...string) (result, error) {
 	cmd := exec.CommandContext(ctx, s.binary, args...)
-	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), env...)
+	// What fails for a mutant is no failure to keep for the next run.
+	cmd.Dir, cmd.Env = s.dir, append(append(os.Environ(), "RAPID_NOFAILFILE=true"), env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second
