@@ -4,6 +4,7 @@
 package transfer
 
 import (
+	"errors"
 	"math"
 
 	"github.com/kvxfer/kvxfer/backend"
@@ -48,7 +49,8 @@ func (e *Endpoint) Register(id string, arena *memory.Arena) (*Region, error) {
 }
 
 // RegisterMemory does the same for memory that the caller manages. It must not
-// be Go-heap memory, and must stay mapped until Deregister has succeeded.
+// be Go-heap memory, and must stay mapped until Deregister has succeeded. A region
+// that comes with an error is registered all the same, and has to be deregistered.
 func (e *Endpoint) RegisterMemory(id string, m backend.Memory) (*Region, error) {
 	if m.Addr == 0 || m.Len == 0 {
 		return nil, invalid("region "+id, "address or length is 0")
@@ -117,7 +119,19 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 	e.mu.Lock()
 	e.regions[r.id] = r
 	e.mu.Unlock()
-	return r, e.refresh()
+	err = e.refresh()
+	if err == nil {
+		return r, nil
+	}
+	if undone := b.Deregister(registration); undone != nil {
+		return r, errors.Join(err, undone) // it is registered, whoever looks at the error alone
+	}
+	e.mu.Lock()
+	delete(e.regions, r.id)
+	e.mu.Unlock()
+	effects, removed := e.registry.RemoveRegion(e.now(), r.id) // nobody has it yet
+	e.apply(effects)
+	return nil, errors.Join(err, removed)
 }
 
 // refresh fetches the metadata after registrations have changed. Peers get it

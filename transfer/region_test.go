@@ -111,3 +111,38 @@ func TestDeregisterAgainstReceive(t *testing.T) {
 		}
 	})
 }
+
+// noMetadata cannot say what peers need to know.
+type noMetadata struct {
+	backend.Backend
+	err error
+}
+
+func (b *noMetadata) Metadata() ([]byte, error) {
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.Backend.Metadata()
+}
+
+// TestRegisterIsAllOrNothing: memory whose registration peers cannot be told of is not
+// registered, and may be unmapped by whoever looks at the error alone.
+func TestRegisterIsAllOrNothing(t *testing.T) {
+	agent, err := loop.New(loop.Config{}).Agent("a")
+	must(t, err)
+	broken := &noMetadata{Backend: agent}
+	e, err := transfer.New(transfer.Config{Name: "a", Backend: broken, Contain: func(ownership.Containment) error { return nil }})
+	must(t, err)
+	arena, err := memory.New(memory.Spec{Len: 4096})
+	must(t, err)
+	broken.err = errors.New("no metadata today")
+	if r, err := e.Register("kv", arena); r != nil || !errors.Is(err, broken.err) {
+		t.Fatalf("Register = %v, %v", r, err)
+	}
+	broken.err = nil
+	r, err := e.Register("kv", arena)
+	must(t, err)
+	must(t, r.Deregister())
+	must(t, arena.Close())
+	must(t, e.Stop(t.Context()))
+}
