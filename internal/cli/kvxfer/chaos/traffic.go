@@ -98,7 +98,7 @@ func (n *node) keep(hold bool) {
 	n.hold, n.kept = hold, nil
 	n.mu.Unlock()
 	for _, r := range kept {
-		n.answer(r)
+		go n.answer(r) // which ends when there is proof
 	}
 }
 
