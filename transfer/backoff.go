@@ -16,6 +16,7 @@ import (
 // it has something to do.
 const (
 	spins      = 256
+	napSpins   = 16 // where a nap follows: more hold up the goroutines that bring and take messages
 	maxNaps    = 64
 	minSleep   = 20 * time.Microsecond
 	busyCall   = 10 * time.Microsecond
@@ -47,6 +48,10 @@ func (b *backoff) reset() { b.passes, b.sleep = 0, minSleep }
 // wait waits its time or until wake; false means stop.
 func (b *backoff) wait(wake signal, stop <-chan struct{}) bool {
 	b.passes++
+	spins := spins
+	if b.naps {
+		spins = napSpins
+	}
 	if b.passes <= spins {
 		select {
 		case <-stop:
