@@ -228,9 +228,12 @@ func (r *Request) Refuse(reason string) error {
 	if r.over() {
 		return nil
 	}
-	if e.partedFrom(r) {
+	switch e.partFrom(r) {
+	case others:
 		r.excuse()
-	} else {
+	case shared: // its own cancel comes after all that it asks for, and is answered
+		r.decline()
+	default:
 		told, effects, err := e.registry.Cancel(e.now(), ownership.CancelSpec{Session: r.piece.Session, Origin: ownership.FromLocal, Refused: r.from.Accessor})
 		e.apply(effects)
 		if err != nil {

@@ -6,13 +6,17 @@ package transfer_test
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/memory"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
+	"github.com/kvxfer/kvxfer/transfer/wire"
 )
 
 // routed is the name of a session that several receivers were given.
@@ -108,6 +112,62 @@ func TestRefusalAfterTheSendersSuccess(t *testing.T) {
 		wantAnswer(t, rs, "CANCELLED, cause cancel, origin peer")
 		if time.Since(begin) >= time.Second {
 			t.Error("the peer had to wait for its timeout")
+		}
+	})
+}
+
+// While others wait under the name, a refused peer may have asked for more before it
+// hears: the refusal does not say that nothing will be held, and what comes later is
+// served. The answer to the peer's own cancel, which comes after all of it, does.
+func TestRefusalIsNoWordAboutWhatComesLater(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		p, other := rawPeer(t, g.s, "decode-8", 8), rawPeer(t, g.s, "decode-9", 9)
+		target, err := memory.New(memory.Spec{Len: g.s.arena.Len()})
+		must(t, err)
+		metadata := map[string][]byte{}
+		for _, name := range []string{p.name, other.name} {
+			agent, err := g.fabric.Agent(name)
+			must(t, err)
+			_, err = agent.Register(backend.Memory{Addr: target.Addr(), Len: uint64(target.Len())})
+			must(t, err)
+			metadata[name], err = agent.Metadata()
+			must(t, err)
+		}
+		ask := func(r *raw, piece string, sequence uint64) *transfer.Request {
+			claim := r.claim(g.s, routed, sequence)
+			claim.Owner, claim.Accessor, claim.Incarnation, claim.Piece = r.life, sender, wire.Incarnation(g.s.Incarnation()), piece
+			r.send(wire.RequestData{Seq: sequence, Claim: claim, Direction: wire.Write, Metadata: metadata[r.name],
+				Segments: []wire.Segment{{Addr: uint64(target.Addr()), Len: uint64(target.Len())}}})
+			return <-g.s.requests
+		}
+		ask(other, "a", 1)
+		must(t, ask(p, "a", 1).Refuse("no"))
+		if m, is := p.next().(wire.CancelSession); !is {
+			t.Fatalf("the refused peer hears %v", m)
+		}
+		ss, err := ask(p, "b", 2).Send(transfer.SendSpec{Region: g.s.region}) // it crossed the refusal
+		must(t, err)
+		synctest.Wait()
+		p.send(wire.CancelSession{Seq: 3, Session: wire.SessionName{Request: wire.RequestID(routed.Request), Attempt: 1}, From: wire.Receive})
+		synctest.Wait()
+		if ss.Physical() == ownership.PhysicalRetired {
+			t.Fatal("nothing is under way")
+		}
+		var early atomic.Bool // until the operation has ended
+		early.Store(true)
+		go func() {
+			for m, err := p.stream.Recv(t.Context()); err == nil; m, err = p.stream.Recv(t.Context()) {
+				if m.Kind() == wire.KindSessionQuiesced && early.Load() {
+					t.Errorf("while the operation runs the peer hears %v", m)
+				}
+			}
+		}()
+		synctest.Wait()
+		early.Store(false)
+		g.fabric.Advance(2)
+		must(t, ss.Drain(t.Context()))
+		for _, r := range []*raw{p, other} {
+			must(t, g.s.Fence(ownership.FenceSpec{Accessor: ownership.Accessor(r.name), Scope: ownership.All}))
 		}
 	})
 }

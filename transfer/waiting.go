@@ -102,28 +102,36 @@ func (e *Endpoint) waits(r *Request) bool {
 	return e.requests.has(r)
 }
 
-// partedFrom reports whether nothing is held under the name of a request for its
-// peer, but others have to do with the name, so that a refusal of this one is none of
-// theirs. Then the peer's other requests under the name are withdrawn, and nothing
-// ever will be: whoever answers one at this moment finds that out in waits, since the
-// session of an answer is known before.
-func (e *Endpoint) partedFrom(r *Request) bool {
+// parting is what a refusal may tell of a name that others have to do with as well.
+type parting uint8
+
+const (
+	_      parting = iota
+	alone          // nobody else has to do with the name: it can be cancelled
+	others         // the name is another session's: nothing of this peer's ever will be held under it
+	shared         // others wait under the name, and this peer may ask once more before it hears
+)
+
+// partFrom says what a refusal of r is about. Unless it is about everything under the
+// name, the peer's other requests under it are withdrawn: whoever answers one at this
+// moment finds that out in waits, since the session of an answer is known before.
+func (e *Endpoint) partFrom(r *Request) parting {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	name := r.piece.Session
+	name, how := r.piece.Session, others
 	if s := e.sessions[name]; s != nil {
 		if s.side == ownership.Send && s.has(r.from.Accessor) {
-			return false
+			return alone
 		}
-	} else if !slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor }) {
-		return false
+	} else if how = shared; !slices.ContainsFunc(e.requests.byName[name], func(q *Request) bool { return q.from.Accessor != r.from.Accessor }) {
+		return alone
 	}
 	for _, q := range slices.Clone(e.requests.byName[name]) {
 		if q.from.Accessor == r.from.Accessor && e.requests.remove(q) && q != r {
 			close(q.withdrawn)
 		}
 	}
-	return true
+	return how
 }
 
 // mayCancel reports whether a peer may end what goes on under a name. It may end
