@@ -133,7 +133,7 @@ func TestLayering(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if n := d.Name(); n == "testdata" || n == "tools" || n != "." && strings.HasPrefix(n, ".") {
+			if n := d.Name(); n == "testdata" || n == "tools" || n == "bin" || n != "." && strings.HasPrefix(n, ".") {
 				return fs.SkipDir
 			}
 			return nil
