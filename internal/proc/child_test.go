@@ -189,3 +189,23 @@ func TestRecvEndsWithItsContext(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 }
+
+// In C the first of two variables of one name counts, in Go the last.
+func TestEnvironmentHasEachNameOnce(t *testing.T) {
+	t.Setenv("KVXFER_PROC_TEST", "parent's")
+	var stderr bytes.Buffer
+	c, err := Start(Spec{Path: "/bin/sh", Args: []string{"sh", "-c", "env >&2"}, Env: []string{"KVXFER_PROC_TEST=child's"}, Stderr: &stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Wait(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := stderr.String()
+	if got := strings.Count(out, "KVXFER_PROC_TEST="); got != 1 || !strings.Contains(out, "KVXFER_PROC_TEST=child's\n") {
+		t.Errorf("%d times in\n%s", got, out)
+	}
+}

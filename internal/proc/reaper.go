@@ -8,6 +8,7 @@ package proc
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"runtime"
 	"syscall"
 
@@ -22,7 +23,8 @@ func (c *Child) keep(path string, spec Spec, p *pipes, started chan<- error) {
 	defer runtime.UnlockOSThread()
 
 	proc, err := os.StartProcess(path, spec.Args, &os.ProcAttr{
-		Env:   append(os.Environ(), spec.Env...),
+		// Each name once: in C the first of two counts.
+		Env:   (&exec.Cmd{Env: append(os.Environ(), spec.Env...)}).Environ(),
 		Files: []*os.File{p.inR, p.outW, p.errW},
 		Sys:   &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})

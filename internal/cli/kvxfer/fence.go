@@ -55,8 +55,7 @@ reaches by itself; or all.
 Exit codes: 0 fenced, 5 not proven, 1 the endpoint does not know the accessor,
 2 the statement is not complete, 3 nobody answers, 4 FATAL: it would free nothing.`,
 		Example: `  kvxfer fence prefill-0 --addr unix:/run/decode-0.sock --scope passive
-  kvxfer fence prefill-0 --addr unix:/run/decode-0.sock --scope passive --by ops@example.org \
-    --checked process="node 17 is off" --checked context="node 17 is off" --checked region="its port is down"`,
+  kvxfer fence prefill-0 --addr unix:/run/decode-0.sock --scope passive --by ops@example.org --checked process="node 17 is off" --checked context="node 17 is off" --checked region="its port is down"`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 || args[0] == "" {
 				return usagef(`"kvxfer explain" names those that hold memory`, "%d accessors are named, want 1", len(args))
