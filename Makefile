@@ -112,7 +112,7 @@ mutate-spec: build ## change the systems of spec/ in one place at a time, a fift
 mutate-spec-all: build ## the same in all places (two minutes of a core)
 	@bin/fsmgen check --mutate --replicas 1..2 --max-memory 512
 
-# Verdicts are kept in bin/mutate: a run that was stopped goes on, and one after new tests
+# Verdicts are kept in bin/_mutate: a run that was stopped goes on, and one after new tests
 # judges the survivors alone. MUTATE="-shard 1/4" takes a part.
 .PHONY: mutate
 mutate: mutate-spec-all ## change spec/, ownership and transfer in one place at a time: the tests notice (an hour of a core)

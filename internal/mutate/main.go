@@ -40,7 +40,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.pkg, "pkg", "ownership", "the `package` to change, from the root of the module")
 	flag.StringVar(&o.suites, "suites", "", "`packages` whose tests judge, the cheapest first (default: the changed one alone)")
-	flag.StringVar(&o.state, "state", "bin/mutate", "`folder` for what is built and for the verdicts, where a run that was stopped goes on")
+	flag.StringVar(&o.state, "state", "bin/_mutate", "`folder` for what is built and for the verdicts, where a run that was stopped goes on")
 	flag.StringVar(&o.only, "only", "", "only mutants whose file, function or change has this `text`")
 	flag.StringVar(&o.shard, "shard", "1/1", "`i/n`: the i-th part of n")
 	flag.IntVar(&o.parallel, "j", runtime.GOMAXPROCS(0), "mutants at a `time`")
