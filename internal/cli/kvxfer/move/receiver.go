@@ -27,6 +27,7 @@ type receiver struct {
 	// With Plan.Recover: what it owns without proof, and the blocks of that.
 	retained []string
 	others   []*cache
+	again    chan struct{} // closed when the sender's other life is attached, or will not be
 	parted   chan struct{} // closed when the sender has hung up for good
 }
 
@@ -75,7 +76,7 @@ func receive(ctx context.Context, plan *Plan, open Opener, parent *proc.Lines) (
 		return err
 	}
 	if plan.Recover {
-		r.parted = make(chan struct{})
+		r.again, r.parted = make(chan struct{}), make(chan struct{})
 		go r.attachAgain(ctx, link)
 	}
 	if err := parent.Send(reply{Ready: &readyReply{Pid: os.Getpid()}}); err != nil {
@@ -129,8 +130,14 @@ func (r *receiver) one(ctx context.Context, o receiveOrder) (Received, error) {
 	got := Received{Number: o.Number, Session: s.Name().String()}
 	got.Outcome, got.Cause = s.Answer().Outcome.String(), string(s.Answer().Cause)
 	if o.Evade && got.Outcome != Succeeded {
-		err := r.evade(s, &got)
-		return got, err
+		if err := r.evade(s, &got); err != nil {
+			return got, err
+		}
+		select { // until somebody is there to ask next time
+		case <-r.again:
+		case <-ctx.Done():
+		}
+		return got, ctx.Err()
 	}
 	if err := s.Drain(ctx); err != nil {
 		return Received{}, err

@@ -68,12 +68,14 @@ func (r *receiver) attachAgain(ctx context.Context, link *transfer.Link) {
 	select {
 	case <-link.Done():
 	case <-ctx.Done():
+		close(r.again)
 		return
 	}
 	stream, err := rpc.Dial(ctx, r.plan.Control)
 	if err == nil {
 		link, err = r.ep.Attach(ctx, stream)
 	}
+	close(r.again)
 	if err == nil { // the first process waits for it, and says if it does not come
 		<-link.Done()
 	}
