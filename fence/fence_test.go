@@ -62,8 +62,8 @@ func TestWhatEvidenceProves(t *testing.T) {
 		own, passive bool
 		lacks        string // what the passive half needs
 	}{
-		"tcp: nothing":           {limits: tcp, lacks: "our own agent is destroyed and the peer's process has ended"},
-		"tcp: agent":             {limits: tcp, seen: agent, own: true, lacks: "the peer's process has ended"},
+		"tcp: nothing":           {limits: tcp, lacks: "our own agent is destroyed"},
+		"tcp: agent":             {limits: tcp, seen: agent, own: true, passive: true},
 		"tcp: peer":              {limits: tcp, seen: peer, lacks: "our own agent is destroyed"},
 		"tcp: both":              {limits: tcp, seen: agent | peer, own: true, passive: true},
 		"cma: agent":             {limits: cma, seen: agent, own: true, lacks: "the peer's process has ended"},

@@ -128,7 +128,7 @@ func wantFence(in words) words {
 	case "DECLARED":
 		proven = proven || is("agent") && is("declared")
 	case "TCP":
-		proven = proven || is("agent") && (own || is("peer"))
+		proven = proven || is("agent")
 	case "CMA":
 		proven = proven || own && is("agent") || !own && is("peer")
 	}

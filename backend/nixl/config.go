@@ -35,11 +35,16 @@ type Config struct {
 	ProgressDelay time.Duration
 }
 
-// ownFence says where the end of an agent was measured to leave our memory alone in
-// the operations that it had posted. What UCX may choose by itself can include
-// hardware that was never measured. Of memory that peers reach by themselves it is
-// said nowhere: spec/fence.yaml has what else that takes on each transport, and why.
-var ownFence = map[nixl.Transport]bool{nixl.TransportTCP: true, nixl.TransportCMA: true}
+// fences is what the end of an agent was measured to prove on each transport: own,
+// that our memory is left alone by the operations it had posted; passive, by peers.
+// With CMA a peer's own system call copies, and nobody here is asked. What UCX may
+// choose by itself can include hardware that was never measured. What else is proof
+// stands in spec/fence.yaml.
+var fences = map[nixl.Transport]struct{ own, passive bool }{
+	nixl.TransportTCP:  {own: true, passive: true},
+	nixl.TransportCMA:  {own: true, passive: false},
+	nixl.TransportAuto: {own: false, passive: false},
+}
 
 // uring reports whether the parameters choose the one queue of POSIX whose end
 // with the agent was measured: a read that was pending in it wrote nothing
@@ -59,6 +64,7 @@ func (cfg *Config) limits() backend.Limits {
 		Transport:       "nixl/" + cfg.Transport.String(),
 		VRAM:            cfg.Transport == nixl.TransportAuto,
 		PassiveProgress: cfg.NoProgressThread,
-		OwnFence:        ownFence[cfg.Transport],
+		OwnFence:        fences[cfg.Transport].own,
+		PassiveFence:    fences[cfg.Transport].passive,
 	}
 }

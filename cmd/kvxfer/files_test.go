@@ -48,6 +48,7 @@ func (c *command) next(t *testing.T, kind string) (e event) {
 	for {
 		line, err := c.out.ReadBytes('\n')
 		if err != nil {
+			_ = c.cmd.Wait() // until all of its standard error is here
 			t.Fatalf("before %q: %v; standard error: %s", kind, err, c.stderr.String())
 		}
 		e = event{}
