@@ -27,7 +27,7 @@ type limited struct {
 
 func (b *limited) Limits() backend.Limits { return b.limits }
 
-var likeTCP = backend.Limits{Transport: "nixl/tcp", OwnFence: true}
+var likeCMA = backend.Limits{Transport: "nixl/cma", OwnFence: true}
 
 // like makes the party's backend promise what limits say.
 func like(limits backend.Limits) func(*transfer.Config) {
@@ -97,11 +97,11 @@ func TestReincarnateFreesWhatItProves(t *testing.T) {
 	})
 }
 
-// Each half and the pair: where the end of the own agent is no proof for memory that
-// a peer reaches, that memory stays owned and is listed, until the other half is there.
-func TestPassiveMemoryNeedsBothHalves(t *testing.T) {
+// Where the end of the own agent is no proof for memory that a peer reaches, that memory
+// stays owned and is listed, until somebody has seen to the peer.
+func TestPassiveMemoryNeedsThePeersEnd(t *testing.T) {
 	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
-		r := g.party("decode-1", like(likeTCP))
+		r := g.party("decode-1", like(likeCMA))
 		attach(t, g.s, r)
 		must(t, g.fabric.Stall("decode-1"))
 		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
@@ -115,7 +115,7 @@ func TestPassiveMemoryNeedsBothHalves(t *testing.T) {
 		must(t, err)
 		time.Sleep(time.Second)
 
-		got, err := r.Reincarnate(t.Context(), g.again(&likeTCP))
+		got, err := r.Reincarnate(t.Context(), g.again(&likeCMA))
 		must(t, err)
 		if !got.Proven.Own.Proven || got.Proven.Passive.Proven || got.Fenced != 1 {
 			t.Errorf("%+v", got)
@@ -134,7 +134,7 @@ func TestPassiveMemoryNeedsBothHalves(t *testing.T) {
 		wantErr(t, err, ownership.ErrRefused) // it is owned, whatever life asks
 
 		// The other half: somebody has seen to the peer.
-		v, err := fence.Judge(fence.Case{Limits: likeTCP}, fence.Statement{
+		v, err := fence.Judge(fence.Case{Limits: likeCMA}, fence.Statement{
 			Who: "test", Checked: map[fence.Fact]string{fence.ProcessGone: "the writer is stopped", fence.RegionInvalid: "nothing waits"}, Passive: true,
 		})
 		must(t, err)
@@ -168,7 +168,7 @@ func TestCancelReachesThePeerAgain(t *testing.T) {
 	for name, lost := range map[string]bool{"not sent": false, "not confirmed": true} {
 		t.Run(name, func(t *testing.T) {
 			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
-				r := g.party("decode-1", like(likeTCP))
+				r := g.party("decode-1", like(likeCMA))
 				sa, sb := transfer.Pipe()
 				_, link := attachOver(t, g.s, r, sa, &forgetful{sb})
 				rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
@@ -181,7 +181,7 @@ func TestCancelReachesThePeerAgain(t *testing.T) {
 				} else {
 					must(t, link.Close())
 				}
-				if got := g.reincarnate(r, &likeTCP); len(got.Retained) != 1 {
+				if got := g.reincarnate(r, &likeCMA); len(got.Retained) != 1 {
 					t.Errorf("retained: %+v", got.Retained)
 				}
 				wantErr(t, rs.Close(), ownership.ErrRefused)
@@ -197,7 +197,7 @@ func TestCancelReachesThePeerAgain(t *testing.T) {
 // asked has ended: the answer goes to nobody, and the new life asks again.
 func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
 	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
-		r := g.party("decode-1", like(likeTCP))
+		r := g.party("decode-1", like(likeCMA))
 		attach(t, g.s, r)
 		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
 		must(t, err)
@@ -209,7 +209,7 @@ func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
 		must(t, err)
 		synctest.Wait()
 		wantAnswer(t, ss, "CANCELLED, cause cancel, origin peer") // and it waits for the gather
-		g.reincarnate(r, &likeTCP)
+		g.reincarnate(r, &likeCMA)
 		attach(t, g.s, r)
 		synctest.Wait()
 		wantErr(t, rs.Close(), ownership.ErrRefused)
@@ -222,7 +222,7 @@ func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
 // Stop would wait for it.
 func TestFencedPeerIsNotAskedAgain(t *testing.T) {
 	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
-		r := g.party("decode-1", like(likeTCP))
+		r := g.party("decode-1", like(likeCMA))
 		_, link := attach(t, g.s, r)
 		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
 		must(t, err)
@@ -233,7 +233,7 @@ func TestFencedPeerIsNotAskedAgain(t *testing.T) {
 		must(t, link.Close())
 		g.s.Halt() // it is dead
 		g.s.keepOwning = true
-		g.reincarnate(r, &likeTCP)
+		g.reincarnate(r, &likeCMA)
 		must(t, r.Fence(ownership.FenceSpec{Accessor: sender, Scope: ownership.Passive}))
 		must(t, errors.Join(rs.Drain(t.Context()), r.Stop(t.Context())))
 	})
