@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kvxfer/kvxfer/internal/yamlfile"
 )
 
 type subjectKind uint8
@@ -144,13 +146,13 @@ func (l *loader) expectField(f field, s subject) []Expectation {
 		l.problem(f.key, "unknown key %q: %s has %s; or name registry, piece X, session X, outbox X", f.key.Value, s, list(fieldReaders[s.kind]))
 		return nil
 	}
-	e := Expectation{Pos: posOf(f.key), subject: s, field: f.key.Value}
+	e := Expectation{Pos: yamlfile.PosOf(f.key), subject: s, field: f.key.Value}
 	read(l, f.value, &e)
 	return []Expectation{e}
 }
 
 func (l *loader) expectOutbox(f field, peer string) Expectation {
-	e := Expectation{Pos: posOf(f.key), subject: subject{kind: subjectOutbox, peer: peer}, field: "outbox", list: []string{}}
+	e := Expectation{Pos: yamlfile.PosOf(f.key), subject: subject{kind: subjectOutbox, peer: peer}, field: "outbox", list: []string{}}
 	if f.value.Kind != yaml.SequenceNode {
 		l.problem(f.value, "outbox %s must be a list, this is %s", peer, describe(f.value))
 		return e

@@ -4,13 +4,13 @@
 package scenario
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kvxfer/kvxfer/internal/yamlfile"
 )
 
 // MaxBytes is the size of the largest scenario file that is read.
@@ -33,27 +33,17 @@ func Load(path string) (*File, error) {
 // Parse reads a scenario; path is for messages alone. Its mistakes are Problems.
 func Parse(path string, data []byte) (*File, error) {
 	if len(data) > MaxBytes {
-		return nil, Problems{{path, Pos{1, 1}, "the file is larger than 4 MiB"}}
+		return nil, Problems{{File: path, Pos: Pos{Line: 1, Column: 1}, Text: "the file is larger than 4 MiB"}}
 	}
-	var doc yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, Problems{{path, Pos{1, 1}, "the file is empty"}}
-		}
-		return nil, syntax(path, err)
+	root, after, err := yamlfile.Document(path, data)
+	if err != nil {
+		return nil, err
 	}
-	l := &loader{file: path}
-	file := l.scenario(doc.Content[0])
+	l := &loader{file: path, problems: after}
+	file := l.scenario(root)
 	file.Path = path
-	var next yaml.Node
-	if err := dec.Decode(&next); err == nil {
-		l.problem(&next, "a file holds one document")
-	} else if !errors.Is(err, io.EOF) {
-		l.problems = append(l.problems, syntax(path, err)...)
-	}
 	if len(l.problems) > 0 {
-		return nil, l.problems.sorted()
+		return nil, l.problems.Sorted()
 	}
 	return file, nil
 }
@@ -151,7 +141,7 @@ func (l *loader) checkNames(f *File, steps *yaml.Node) {
 		for _, e := range s.Expect {
 			_, known := owners[e.subject.ref.id]
 			if e.subject.kind == subjectSession && !sessions[e.subject.ref.id] || e.subject.kind == subjectPiece && !known {
-				l.problems = append(l.problems, Problem{l.file, e.Pos, "unknown " + e.subject.String() + ": no step of this file adds it"})
+				l.problems = append(l.problems, Problem{File: l.file, Pos: e.Pos, Text: "unknown " + e.subject.String() + ": no step of this file adds it"})
 			}
 		}
 	}

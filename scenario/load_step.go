@@ -8,6 +8,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/kvxfer/kvxfer/internal/yamlfile"
+
 	"github.com/kvxfer/kvxfer/ownership"
 )
 
@@ -55,7 +57,7 @@ var readers = map[string]reader{
 
 // step reads one step: one key that says what to do, and expect and error.
 func (l *loader) step(n *yaml.Node) Step {
-	s := Step{Pos: posOf(n)}
+	s := Step{Pos: yamlfile.PosOf(n)}
 	var expect, failure *yaml.Node
 	for _, f := range l.fields(n, "a step") {
 		switch key := f.key.Value; {

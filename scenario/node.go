@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/kvxfer/kvxfer/internal/yamlfile"
 )
 
 // loader reads nodes and collects every mistake.
@@ -21,7 +23,7 @@ type loader struct {
 }
 
 func (l *loader) problem(n *yaml.Node, format string, args ...any) {
-	l.problems = append(l.problems, Problem{l.file, posOf(n), fmt.Sprintf(format, args...)})
+	l.problems = append(l.problems, Problem{File: l.file, Pos: yamlfile.PosOf(n), Text: fmt.Sprintf(format, args...)})
 }
 
 // field is one entry of a mapping.

@@ -54,7 +54,7 @@ func (r *Report) Err() error {
 	var all []error
 	for _, s := range r.Steps {
 		for _, f := range s.Failures {
-			all = append(all, Problem{r.File.Path, f.Pos, strings.TrimSpace(s.Step.Kind+" "+s.Step.Text) + ": " + f.Text})
+			all = append(all, Problem{File: r.File.Path, Pos: f.Pos, Text: strings.TrimSpace(s.Step.Kind+" "+s.Step.Text) + ": " + f.Text})
 		}
 	}
 	return errors.Join(all...)

@@ -4,9 +4,6 @@
 package mapping
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"maps"
 	"regexp"
 	"slices"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/claim"
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/internal/yamlfile"
 )
 
 // loader collects mistakes, so that all are told at once.
@@ -26,24 +24,14 @@ type loader struct {
 
 // Parse reads a mapping; path is for messages alone. Its mistakes are Problems.
 func Parse(path string, data []byte) (*Mapping, error) {
-	l := &loader{file: path}
-	var doc yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(data))
-	if err := dec.Decode(&doc); err != nil {
-		if errors.Is(err, io.EOF) {
-			return nil, Problems{{path, 1, 1, "the file is empty"}}
-		}
-		return nil, syntax(path, err)
+	root, after, err := yamlfile.Document(path, data)
+	if err != nil {
+		return nil, err
 	}
-	m := l.whole(doc.Content[0])
-	var next yaml.Node
-	if err := dec.Decode(&next); err == nil {
-		l.problem(&next, "a file holds one document")
-	} else if !errors.Is(err, io.EOF) {
-		l.problems = append(l.problems, syntax(path, err)...)
-	}
+	l := &loader{file: path, problems: after}
+	m := l.whole(root)
 	if len(l.problems) > 0 {
-		return nil, l.problems.sorted()
+		return nil, l.problems.Sorted()
 	}
 	return m, nil
 }
