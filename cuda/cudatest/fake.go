@@ -27,19 +27,20 @@ import "C"
 import (
 	"embed"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"unsafe"
 
 	"github.com/kvxfer/kvxfer/cuda"
+	"github.com/kvxfer/kvxfer/internal/ctest"
 	"github.com/kvxfer/kvxfer/internal/dl"
 )
 
 //go:embed testdata/fake
-var sources embed.FS
+var files embed.FS
+
+var source = ctest.Source{Files: files, Folder: "testdata/fake", Flags: []string{"-Wextra", "-O1", "-fvisibility=hidden"}}
 
 // Mode says when a fake does the work of its streams.
 type Mode int
@@ -60,18 +61,12 @@ type Fake struct {
 	fail, set, calls dl.Symbol
 }
 
-// built keeps the compiled libraries of this process by their flags.
-var built struct {
-	sync.Mutex
-	byFlags map[string][]byte
-}
-
 // New compiles a fake, with -D for each define, and loads a copy of its own.
 // Without a C compiler the test is skipped.
 func New(t testing.TB, defines ...string) *Fake {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "libcuda.so.1")
-	if err := os.WriteFile(path, compiled(t, defines), 0o700); err != nil {
+	if err := os.WriteFile(path, source.Build(t, defines...), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	lib, err := dl.Open(path)
@@ -85,62 +80,6 @@ func New(t testing.TB, defines ...string) *Fake {
 		}
 	}
 	return f
-}
-
-func compiled(t testing.TB, defines []string) []byte {
-	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler (cc) on this machine")
-	}
-	built.Lock()
-	defer built.Unlock()
-	flags := "-D" + strings.Join(defines, "\x00-D")
-	if b := built.byFlags[flags]; b != nil {
-		return b
-	}
-	dir := t.TempDir()
-	out := filepath.Join(dir, "fake.so")
-	args := []string{"-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-O1", "-fvisibility=hidden", "-o", out}
-	if len(defines) > 0 {
-		args = append(args, strings.Split(flags, "\x00")...)
-	}
-	args = append(append(args, unpack(t, dir)...), "-lpthread")
-	if b, err := exec.Command(cc, args...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, b)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if built.byFlags == nil {
-		built.byFlags = map[string][]byte{}
-	}
-	built.byFlags[flags] = b
-	return b
-}
-
-// unpack writes the sources below dir and returns the C files.
-func unpack(t testing.TB, dir string) (files []string) {
-	t.Helper()
-	entries, err := sources.ReadDir("testdata/fake")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		b, err := sources.ReadFile("testdata/fake/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(dir, e.Name())
-		if err := os.WriteFile(to, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(to, ".c") {
-			files = append(files, to)
-		}
-	}
-	return files
 }
 
 // Path is the library, for cuda.Options.

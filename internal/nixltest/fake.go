@@ -10,18 +10,18 @@ package nixltest
 import (
 	"embed"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
-	"sync"
 	"testing"
+
+	"github.com/kvxfer/kvxfer/internal/ctest"
 )
 
 //go:embed testdata/fake
-var sources embed.FS
+var files embed.FS
+
+var source = ctest.Source{Files: files, Folder: "testdata/fake", Flags: []string{"-O2"}}
 
 const (
-	folder  = "testdata/fake"
 	library = "libnixl_capi.so"
 	libs    = ".nixl_cu12.mesonpy.libs"
 )
@@ -40,64 +40,7 @@ const (
 // Sources writes the fake's sources below dir and returns the C files.
 func Sources(t testing.TB, dir string) (files []string) {
 	t.Helper()
-	entries, err := sources.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		b, err := sources.ReadFile(folder + "/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
-		}
-		to := filepath.Join(dir, e.Name())
-		if err := os.WriteFile(to, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(to, ".c") {
-			files = append(files, to)
-		}
-	}
-	return files
-}
-
-// built are the libraries of this process, by what they were built with.
-var built struct {
-	sync.Mutex
-	by map[string][]byte
-}
-
-// Build compiles the fake, once for each set of defines; the test is skipped
-// where there is no C compiler.
-func Build(t testing.TB, defines ...string) []byte {
-	t.Helper()
-	cc, err := exec.LookPath("cc")
-	if err != nil {
-		t.Skip("no C compiler (cc) on this machine")
-	}
-	built.Lock()
-	defer built.Unlock()
-	key := strings.Join(defines, " ")
-	if b := built.by[key]; b != nil {
-		return b
-	}
-	dir := t.TempDir()
-	out := filepath.Join(dir, library)
-	args := []string{"-shared", "-fPIC", "-pthread", "-O2", "-Wall", "-Werror", "-o", out}
-	for _, d := range defines {
-		args = append(args, "-D"+d)
-	}
-	if b, err := exec.Command(cc, append(args, Sources(t, dir)...)...).CombinedOutput(); err != nil {
-		t.Fatalf("cc: %v\n%s", err, b)
-	}
-	b, err := os.ReadFile(out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if built.by == nil {
-		built.by = map[string][]byte{}
-	}
-	built.by[key] = b
-	return b
+	return source.Unpack(t, dir)
 }
 
 // Wheel puts the fake into the layout of an unpacked wheel of the given
@@ -105,7 +48,7 @@ func Build(t testing.TB, defines ...string) []byte {
 // gives a library of its own to the process.
 func Wheel(t testing.TB, version string, defines ...string) string {
 	t.Helper()
-	b := Build(t, defines...)
+	b := source.Build(t, defines...)
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, libs), 0o755); err != nil {
 		t.Fatal(err)
