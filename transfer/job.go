@@ -135,8 +135,13 @@ func (e *Endpoint) posted(j *job, at time.Duration, seen backend.Observation) {
 	default:
 		e.seen(j, at, seen)
 	}
+	e.await(j, at)
+}
+
+// await has the poller ask and the watchdog wait, unless the job is over.
+func (e *Endpoint) await(j *job, since time.Duration) {
 	if !j.over.Load() {
-		e.watchdog.watch(j, at+e.config.OperationWait)
+		e.watchdog.watch(j, since+e.config.OperationWait)
 		e.poller.add(j)
 	}
 }

@@ -60,10 +60,7 @@ func (e *Endpoint) started(j *job, at time.Duration, seen backend.Observation) {
 	default:
 		e.seen(j, at, seen)
 	}
-	if !j.over.Load() {
-		e.watchdog.watch(j, at+e.config.OperationWait)
-		e.poller.add(j)
-	}
+	e.await(j, at)
 }
 
 // offerLocal makes evidence of a status of a local copy. Only Done is proof of an

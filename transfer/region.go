@@ -104,15 +104,13 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 	}
 	b, err := e.enterBackend(nil) // until the region is among the others
 	if err != nil {
-		effects, _ := e.registry.RemoveRegion(e.now(), r.id)
-		e.apply(effects)
+		_ = e.forgetRegion(r) // nobody has it yet
 		return nil, err
 	}
 	defer e.leaveBackend()
 	registration, err := b.Register(r.memory)
 	if err != nil {
-		effects, _ := e.registry.RemoveRegion(e.now(), r.id) // nothing has used it yet
-		e.apply(effects)
+		_ = e.forgetRegion(r)
 		return nil, &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
 	}
 	r.registration = registration
@@ -126,12 +124,19 @@ func (e *Endpoint) register(r *Region) (*Region, error) {
 	if undone := b.Deregister(registration); undone != nil {
 		return r, errors.Join(err, undone) // it is registered, whoever looks at the error alone
 	}
-	e.mu.Lock()
-	delete(e.regions, r.id)
-	e.mu.Unlock()
-	effects, removed := e.registry.RemoveRegion(e.now(), r.id) // nobody has it yet
+	return nil, errors.Join(err, e.forgetRegion(r))
+}
+
+// forgetRegion takes a region's name back, which another one may have from then on.
+func (e *Endpoint) forgetRegion(r *Region) error {
+	effects, err := e.registry.RemoveRegion(e.now(), r.id)
 	e.apply(effects)
-	return nil, errors.Join(err, removed)
+	e.mu.Lock()
+	if e.regions[r.id] == r {
+		delete(e.regions, r.id)
+	}
+	e.mu.Unlock()
+	return err
 }
 
 // refresh fetches the metadata after registrations have changed. Peers get it
@@ -241,11 +246,7 @@ func (r *Region) remove() error {
 	if err := e.backend().Deregister(r.registration); err != nil {
 		return &Error{What: "region " + r.id, Kind: ErrConfig, Err: err}
 	}
-	effects, err := e.registry.RemoveRegion(e.now(), r.id)
-	e.apply(effects)
-	e.mu.Lock()
-	delete(e.regions, r.id)
-	e.mu.Unlock()
+	err := e.forgetRegion(r)
 	r.release()
 	if err != nil {
 		return err
