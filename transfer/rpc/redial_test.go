@@ -164,6 +164,13 @@ func TestReportsResumeOverConnectionsThatBreak(t *testing.T) {
 		}
 	}
 	proxy.most.Store(0)
+	// A side that stops between two connections has nobody to say Goodbye to, and the
+	// other one would wait for its receipts.
+	for _, e := range []*endpoint{prefill, decode} {
+		if err := idle(ctx, e); err != nil {
+			t.Errorf("%s: %v", e.Name(), err)
+		}
+	}
 	if err := decode.Stop(ctx); err != nil {
 		t.Error(err)
 	}
@@ -173,6 +180,20 @@ func TestReportsResumeOverConnectionsThatBreak(t *testing.T) {
 	stop()
 	<-kept
 	t.Logf("%d connections cut, %d messages came again and were dropped", proxy.cuts.Load(), prefill.Counters().RepeatedMessages+decode.Counters().RepeatedMessages)
+}
+
+// idle waits until the endpoint owns nothing and no report of it waits.
+func idle(ctx context.Context, e *endpoint) error {
+	for {
+		if s := e.Snapshot(); len(s.Sessions) == 0 && len(s.Waiting) == 0 {
+			return nil
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // one moves, or cancels, one transfer, through as many connections as it takes.
