@@ -220,7 +220,7 @@ var admissionFaults = []fault{
 	{finds: "names_nobody", old: "refuses_all || names_doubted", new: "refuses_all"},
 	{finds: "names_nobody", old: "{kind: refused, when: busy", new: "{kind: refused, when: owned"},
 	{finds: "off", old: "if scope != OFF {\n        local_doubted", new: "if scope != ACCESSOR {\n        local_doubted"},
-	{finds: "limits", old: "tombstones >= max_tombstones ||", new: "tombstones > max_tombstones ||"},
+	{finds: "limits", old: "tombstones >= max_tombstones\"", new: "tombstones > max_tombstones\""},
 	{finds: "for_good", old: "stopped = true", new: "stopped = !stopped"},
 	{finds: "stopped_admits_nothing", old: `refuses_all: "fatal || stopped ||`, new: `refuses_all: "fatal ||`},
 	{finds: "stop_keeps", old: "retained || reports_wait", new: "retained"},
