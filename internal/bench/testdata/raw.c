@@ -22,7 +22,7 @@
 
 #include "abi.h"
 
-enum { IN_PROGRESS = 1, WRITE_OP = 0, READ_OP = 1, STRICT = 1, MAX_LINE = 1 << 20 };
+enum { IN_PROGRESS = 1, READ_OP = 0, WRITE_OP = 1, STRICT = 1, MAX_LINE = 1 << 20 };
 
 static struct kvx_api api;
 static void *agent, *notes;
