@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kvxfer/kvxfer/internal/nixlc"
@@ -62,6 +63,8 @@ type Agent struct {
 	self     *peer // the agent as its own peer, for files and storage
 	inFlight int   // requests that were posted and have not ended on proof
 	views    int   // views that were not released
+
+	requests, lists atomic.Int64 // that were not released
 }
 
 // NewAgent creates an agent. The name is how peers know it; it must be unique
@@ -89,7 +92,9 @@ func (l *Library) NewAgent(name string, cfg AgentConfig) (*Agent, error) {
 		l.api.DestroyAgent(handle)
 		return nil, err
 	}
-	return &Agent{lib: l, name: name, handle: handle, notes: notes, peers: map[string]*peer{}, self: &peer{name: name}}, nil
+	a := &Agent{lib: l, name: name, handle: handle, notes: notes, peers: map[string]*peer{}, self: &peer{name: name}}
+	l.began(a)
+	return a, nil
 }
 
 // Name is the agent's name.
@@ -152,6 +157,7 @@ func (a *Agent) destroy(force bool) error {
 		return err
 	}
 	a.closed = true
+	a.lib.ended(a)
 	a.book.Lock()
 	a.inFlight, a.views = 0, 0
 	a.book.Unlock()

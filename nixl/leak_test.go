@@ -41,7 +41,7 @@ func TestNothingLeaks(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 			continue
 		}
-		before := live(t, a)
+		before, held := live(t, a), a.lib.Handles()
 		for range 10_000 {
 			if err := round(); err != nil {
 				t.Fatalf("%s: %v", what, err)
@@ -49,6 +49,9 @@ func TestNothingLeaks(t *testing.T) {
 		}
 		if after := live(t, a); after != before {
 			t.Errorf("%s: %d objects before, %d after 10,000 rounds", what, before, after)
+		}
+		if after := a.lib.Handles(); after != held {
+			t.Errorf("%s: %v before, %v after", what, held, after)
 		}
 	}
 }

@@ -31,6 +31,12 @@ type Library struct {
 	path    string
 	found   string
 	version Version
+
+	// agents are those that were not destroyed.
+	agents struct {
+		sync.Mutex
+		live map[*Agent]struct{}
+	}
 }
 
 // opened keeps one Library for each file, so that a process never loads the

@@ -168,5 +168,6 @@ func (r *Request) Release() error {
 		return err
 	}
 	r.phase.Store(phaseReleased)
+	a.requests.Add(-1)
 	return check("destroy_xfer_req", r.peer.name, a.lib.api.DestroyRequest(r.handle))
 }

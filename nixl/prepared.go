@@ -77,6 +77,7 @@ func (a *Agent) prepare(p *Prepared, cfg *PrepareConfig) (*Prepared, error) {
 	if err := check("prep_xfer_dlist", cmp.Or(cfg.Peer, a.name), code); err != nil {
 		return nil, err
 	}
+	a.lists.Add(1)
 	p.lengths = make([]uint64, len(cfg.Segments))
 	for i, s := range cfg.Segments {
 		p.lengths[i] = s.Len
@@ -102,6 +103,7 @@ func (p *Prepared) Release() error {
 	}
 	p.released = true
 	a.book.Unlock()
+	a.lists.Add(-1)
 	return check("release_xfer_dlist_handle", a.name, a.lib.api.ReleaseXferDlist(a.handle, p.handle))
 }
 
@@ -157,6 +159,7 @@ func (a *Agent) MakeRequest(cfg MakeConfig) (*Request, error) {
 	if err := check("make_xfer_req", r.peer.name, code); err != nil {
 		return nil, err
 	}
+	a.requests.Add(1)
 	r.phase.Store(phaseCreated)
 	return r, nil
 }

@@ -115,6 +115,7 @@ func (a *Agent) NewRequest(cfg RequestConfig) (*Request, error) {
 	if err := check("create_xfer_req", cfg.Peer, code); err != nil {
 		return nil, err
 	}
+	a.requests.Add(1)
 	r.phase.Store(phaseCreated)
 	return r, nil
 }
