@@ -7,7 +7,7 @@ package ownership
 // written from contract §§2 to 7 and 11 alone and knows nothing of this package:
 // states are the contract's words, and an error is the contract's kind. It has
 // receive sessions of one attempt and one piece, with an exact cohort of two,
-// and no clock.
+// and no clock. What it tells its peers, and shutdown, are in linearizable_stop_test.go.
 
 // The size of what the model has.
 const (
@@ -18,13 +18,14 @@ const (
 
 // modelCall is what a client asked; which fields count depends on do.
 type modelCall struct {
-	do       string // admit, add_piece, seal, finish, fail_send, report, ack, cancel, fail, complete, close, reuse, fence, reopen, watermark, look
+	do       string // admit, add_piece, seal, finish, fail_send, report, ack, cancel, fail, complete, close, reuse, fence, reopen, watermark, stop, deliver, waiting, look
 	session  int
 	accessor int
 	region   int
 	says     string               // of report: ok, failed, in_doubt, failed_quiesced
 	exposed  [modelAccessors]bool // of fail_send: who may have the address
 	unnamed  bool                 // of report: under a name that was never given
+	number   uint64               // of deliver: the message's, which the model does not know
 }
 
 // modelAnswer is what it was told: the error's kind, "" for none.
@@ -32,6 +33,8 @@ type modelAnswer struct {
 	err               string
 	outcome, physical string // of cancel
 	seen              modelView
+	delivered         bool                // of deliver
+	waits             [modelSessions]bool // of waiting
 }
 
 // modelView is what look shows of a session; all empty where it is not owned.
@@ -45,6 +48,7 @@ type modelClaim struct {
 	state   string
 	verdict string // "", ok, failed
 	fenced  bool
+	told    bool // its accessor, of the session's end
 }
 
 type modelSession struct {
@@ -62,8 +66,10 @@ type modelSession struct {
 // model is the whole registry. It is a plain value: a step changes a copy.
 type model struct {
 	sessions [modelSessions]modelSession
-	passed   int                  // the watermark: requests below it are over
-	doubted  [modelAccessors]bool // remembered by the quarantine
+	passed   int                                 // the watermark: requests below it are over
+	doubted  [modelAccessors]bool                // remembered by the quarantine
+	stopped  bool                                // shutdown has begun
+	waits    [modelAccessors][modelSessions]bool // a CANCEL_SESSION, for each accessor
 }
 
 func (m *model) quarantined() bool { return m.doubted != [modelAccessors]bool{} }
@@ -80,6 +86,12 @@ func (m *model) holds(region int) bool {
 
 // step makes one call, and returns what it must answer.
 func (m *model) step(c modelCall) modelAnswer {
+	a := m.answer(c)
+	m.tell()
+	return a
+}
+
+func (m *model) answer(c modelCall) modelAnswer {
 	s := &m.sessions[c.session]
 	owned := s.life == "owned"
 	switch c.do {
@@ -94,8 +106,13 @@ func (m *model) step(c modelCall) modelAnswer {
 		m.fence(c.accessor)
 		return modelAnswer{}
 	case "reopen":
-		m.doubted = [modelAccessors]bool{}
-		return modelAnswer{}
+		return modelAnswer{err: m.reopen()}
+	case "stop":
+		return modelAnswer{err: m.stop()}
+	case "deliver":
+		return modelAnswer{delivered: m.deliver(c.accessor, c.session)}
+	case "waiting":
+		return modelAnswer{waits: m.waits[c.accessor]}
 	case "reuse":
 		if m.holds(c.region) {
 			return modelAnswer{err: "refused"}
@@ -157,7 +174,7 @@ func (m *model) watermark(below int) {
 // however often it is created (§7), but not while it is owned (§3).
 func (m *model) admit(s *modelSession, passed bool) string {
 	switch {
-	case m.quarantined(), passed:
+	case m.stopped, m.quarantined(), passed:
 		return "closed"
 	case s.life == "owned", s.life == "closed" && !s.buried:
 		return "reject"
@@ -171,7 +188,7 @@ func (m *model) admit(s *modelSession, passed bool) string {
 
 func (m *model) addPiece(s *modelSession, region int) string {
 	switch {
-	case m.quarantined(), s.complete, s.outcome != "ACTIVE":
+	case m.stopped, m.quarantined(), s.complete, s.outcome != "ACTIVE":
 		return "closed"
 	case s.piece != "":
 		return "reject"
@@ -266,6 +283,7 @@ func (s *modelSession) ack(a int) string {
 // fence is proof for every claim of the accessor, and ends its names (§3).
 func (m *model) fence(a int) {
 	m.doubted[a] = false
+	m.waits[a] = [modelSessions]bool{} // §8: what waits for it is discarded
 	for i := range m.sessions {
 		s := &m.sessions[i]
 		if s.life != "owned" || s.piece == "" {
@@ -345,11 +363,16 @@ func (s *modelSession) close(passed bool) string {
 	case s.life == "owned" && (s.outcome == "ACTIVE" || s.piece != "" && !s.drained()):
 		return "refused"
 	}
+	s.release(passed)
+	return ""
+}
+
+// release keeps the outcome, unless the watermark has passed the request.
+func (s *modelSession) release(passed bool) {
 	s.life = "closed"
 	if passed {
 		*s = modelSession{}
 	}
-	return ""
 }
 
 // succeed: every claim DRAINED with OK, and the fan-out over (§4); a session

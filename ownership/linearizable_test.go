@@ -44,7 +44,11 @@ func TestLinearizable(t *testing.T) {
 		concurrent += overlaps(history)
 		for _, op := range history {
 			c, a := op.Input.(modelCall), op.Output.(modelAnswer)
-			answers[c.do+" "+a.err+a.outcome+a.seen.outcome]++
+			key := c.do + " " + a.err + a.outcome + a.seen.outcome
+			if a.delivered {
+				key += "delivered"
+			}
+			answers[key]++
 		}
 		if got := porcupine.CheckOperationsTimeout(sequential, history, time.Minute); got != porcupine.Ok {
 			t.Fatalf("history %d is %s:\n%s", seed, got, describeHistory(history))
@@ -53,7 +57,7 @@ func TestLinearizable(t *testing.T) {
 	t.Logf("%d histories of %d calls; %d began while another ran; %v", histories, linearClients*linearCalls, concurrent, answers)
 	for _, must := range []string{
 		"add_piece refused", "seal closed", "finish ", "report conflict", "report stale", "close refused", "close ",
-		"reuse refused", "cancel FAILED", "cancel ", "admit closed", "look SUCCEEDED",
+		"reuse refused", "cancel FAILED", "cancel ", "admit closed", "look SUCCEEDED", "stop refused", "stop ", "reopen closed", "deliver delivered", "waiting ",
 	} {
 		if answers[must] == 0 {
 			t.Errorf("no history has %q", must)
@@ -87,11 +91,14 @@ func planCalls(rng *rand.Rand, seed uint64, client int) []modelCall {
 		}
 		plan = slices.Insert(plan, rng.IntN(len(plan)+1), c)
 	}
+	if seed%2 == 0 {
+		plan[linearCalls-1-rng.IntN(6)] = modelCall{do: "stop"}
+	}
 	return plan
 }
 
 var (
-	interference = strings.Fields("look look look look report report report ack cancel watermark close reuse reopen reopen fence fail complete admit add_piece seal")
+	interference = strings.Fields("look look look look report report report ack cancel watermark close reuse reopen reopen fence fail complete admit add_piece seal deliver deliver deliver waiting")
 	statements   = strings.Fields("ok ok ok ok failed in_doubt failed_quiesced")
 )
 
@@ -134,7 +141,7 @@ func recordHistory(t *testing.T, seed uint64) []porcupine.Operation {
 				for meets && arrived.Load() < int64((round+1)*linearClients) {
 					runtime.Gosched()
 				}
-				c.unnamed = c.do == "report" && lane.claims[c.session].Load() == nil
+				lane.prepare(&c)
 				op := porcupine.Operation{ClientId: client, Input: c, Call: tick.Add(1)}
 				op.Output = lane.call(time.Duration(op.Call), c)
 				op.Return = tick.Add(1)
@@ -177,6 +184,22 @@ func newLinearLane(t *testing.T) *linearLane {
 	return lane
 }
 
+// prepare fills in what a client learns only while the history runs: whether the
+// names of claims are known, and which message waits.
+func (l *linearLane) prepare(c *modelCall) {
+	switch c.do {
+	case "report":
+		c.unnamed = l.claims[c.session].Load() == nil
+	case "deliver":
+		m, waits := l.reg.Peek(l.cohort[c.accessor].Accessor)
+		if !waits {
+			c.do = "waiting"
+			return
+		}
+		c.session, c.number = int(m.Message.Session().Request.Number), m.Number
+	}
+}
+
 var modelEvidence = map[string]Evidence{"ok": OK, "failed": Failed, "in_doubt": InDoubt, "failed_quiesced": FailedQuiesced}
 
 func (l *linearLane) call(at time.Duration, c modelCall) modelAnswer {
@@ -191,6 +214,10 @@ func (l *linearLane) call(at time.Duration, c modelCall) modelAnswer {
 		return a
 	case "look":
 		return modelAnswer{seen: l.look(s)}
+	case "deliver":
+		return modelAnswer{delivered: l.reg.Delivered(l.cohort[c.accessor].Accessor, c.number)}
+	case "waiting":
+		return l.waiting(l.cohort[c.accessor].Accessor)
 	}
 	return modelAnswer{err: kindWord(l.plain(at, c, s, PieceName{s, "p"}))}
 }
@@ -232,6 +259,8 @@ func (l *linearLane) plain(at time.Duration, c modelCall, s SessionName, p Piece
 		_, err = l.reg.Fence(at, FenceSpec{Accessor: a.Accessor, Scope: All})
 	case "reopen":
 		_, err = l.reg.Reopen(at)
+	case "stop":
+		_, err = l.reg.Stop(at)
 	case "watermark":
 		_, err = l.reg.Watermark(at, s.Request.Endpoint, s.Request.Number)
 	case "reuse":
@@ -266,6 +295,19 @@ func (l *linearLane) look(s SessionName) modelView {
 		}
 	}
 	return v
+}
+
+// waiting answers of which sessions a CANCEL_SESSION waits; the model knows of no other
+// message, nor of one twice.
+func (l *linearLane) waiting(a Accessor) (answer modelAnswer) {
+	for _, m := range l.reg.Waiting(a) {
+		i := m.Message.Session().Request.Number
+		if answer.waits[i] || m.Message.Label() != "CANCEL_SESSION" {
+			answer.err = m.Message.Label()
+		}
+		answer.waits[i] = true
+	}
+	return answer
 }
 
 func kindWord(err error) string {
@@ -332,6 +374,32 @@ func TestLinearizableFinds(t *testing.T) {
 			"a request below the watermark is admitted", []modelCall{{do: "watermark", session: 1}}, []modelCall{{do: "admit"}},
 			[]modelAnswer{{err: "closed"}},
 			[]modelAnswer{{}},
+		},
+		{
+			"a stop releases a live claim", published, []modelCall{{do: "stop"}},
+			[]modelAnswer{{err: "refused"}},
+			[]modelAnswer{{}},
+		},
+		{
+			"a stop loses a message that waits",
+			append(slices.Clone(published), modelCall{do: "fail"}, modelCall{do: "ack"}, modelCall{do: "ack", accessor: 1}), []modelCall{{do: "stop"}},
+			[]modelAnswer{{err: "refused"}},
+			[]modelAnswer{{}},
+		},
+		{
+			"a session is admitted after a stop", []modelCall{{do: "stop"}}, []modelCall{{do: "admit"}},
+			[]modelAnswer{{err: "closed"}},
+			[]modelAnswer{{}},
+		},
+		{
+			"a stop leaves a session", published[:2], []modelCall{{do: "stop"}, {do: "close"}},
+			[]modelAnswer{{}, {err: "refused"}}, // the close was first
+			[]modelAnswer{{err: "refused"}, {err: "refused"}},
+		},
+		{
+			"a message is delivered twice", append(slices.Clone(published), modelCall{do: "fail"}), []modelCall{{do: "deliver"}, {do: "deliver"}},
+			[]modelAnswer{{delivered: true}, {}},
+			[]modelAnswer{{delivered: true}, {delivered: true}},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
