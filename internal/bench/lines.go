@@ -18,15 +18,22 @@ import (
 
 // Every contestant is two processes, an initiator and a target, that are told
 // what to do one line at a time and answer with one line, "ok ..." or "error ...".
-// Of raw.c and raw.py:
+// Of raw.c, raw.py and bare.go:
 //
-//	init NAME SIZE                                  -> ok ADDRESS METADATA
-//	load METADATA                                   -> ok
-//	serve, and another line later                   -> ok, and then: ok CPU
-//	run OP LEN COUNT STRIDE PEER ADDRESS TRANSFERS GAP -> ok CPU (POST-TO-DONE WHOLE)...
+//	init NAME SIZE                        -> ok ADDRESS METADATA
+//	load METADATA                         -> ok
+//	serve, and another line later         -> ok, and then: ok CPU
+//	run WORK                              -> ok CPU WALL (POST-TO-DONE WHOLE)...
 //
-// All times are in nanoseconds, CPU that of the process; GAP is a sleep before each
-// transfer in microseconds.
+// and of raw.c alone, where the target asks the initiator over a Unix socket:
+//
+//	listen NAME, dial NAME                -> ok
+//	ask WORK                              -> ok CPU WALL WHOLE...         (target)
+//	answer, until the target has it all   -> ok CPU WALL POST-TO-DONE...  (initiator)
+//
+// WORK is OP LEN COUNT STRIDE PEER ADDRESS TRANSFERS WINDOW SLOT. All times are in
+// nanoseconds, CPU that of the process; SLOT is the bytes between the memory of the
+// WINDOW transfers that are under way at a time.
 
 // process is one of them.
 type process struct {
@@ -95,11 +102,10 @@ func numbers(words []string, err error) ([]time.Duration, error) {
 	return out, err
 }
 
-// raw is a pair of raw.c or raw.py.
+// raw is a pair of raw.c, raw.py or bare.go.
 type raw struct {
 	initiator, target *process
 	address           string // of the target's memory
-	gap               time.Duration
 }
 
 func startRaw(name string, env []string, argv ...string) (*raw, error) {
@@ -138,20 +144,52 @@ func (r *raw) run(w work) (s sample, err error) {
 	if _, err := r.target.ask("serve"); err != nil {
 		return s, err
 	}
-	got, err := numbers(r.initiator.ask("run %s %d %d %d target %s %d %d",
-		w.op, w.len, w.count, w.stride, r.address, w.transfers, r.gap.Microseconds()))
+	got, err := numbers(r.initiator.ask("run %s", r.line(w)))
 	served, err2 := numbers(r.target.ask("stop"))
 	if err := errors.Join(err, err2); err != nil {
 		return s, err
 	}
-	s.cpu = got[0] + served[0]
-	for i := 1; i < len(got); i += 2 {
+	s.cpu, s.wall = got[0]+served[0], got[1]
+	for i := 2; i < len(got); i += 2 {
 		s.took, s.whole = append(s.took, got[i]), append(s.whole, got[i+1])
 	}
 	return s, nil
+}
+
+func (r *raw) line(w work) string {
+	return fmt.Sprintf("%s %d %d %d target %s %d %d %d", w.op, w.len, w.count, w.stride, r.address, w.transfers, w.window, slot)
 }
 
 func (r *raw) close() {
 	r.initiator.close()
 	r.target.close()
 }
+
+// asked is the pair of raw.c again, whose target asks for each transfer.
+type asked struct{ *raw }
+
+func newAsked(r *raw) (asked, error) {
+	name := fmt.Sprintf("kvxfer-bench-raw-%d", r.target.cmd.Process.Pid)
+	_, err := r.initiator.ask("listen %s", name)
+	if err == nil {
+		_, err = r.target.ask("dial %s", name)
+	}
+	return asked{r}, err
+}
+
+func (r asked) run(w work) (s sample, err error) {
+	if _, err := fmt.Fprintln(r.initiator.in, "answer"); err != nil {
+		return s, err
+	}
+	whole, err := numbers(r.target.ask("ask %s", r.line(w)))
+	if err != nil {
+		return s, err
+	}
+	took, err := numbers(r.initiator.answer())
+	if err != nil {
+		return s, err
+	}
+	return sample{cpu: whole[0] + took[0], wall: whole[1], took: took[2:], whole: whole[2:]}, nil
+}
+
+func (asked) close() {} // the pair is closed where it is a contestant itself

@@ -7,7 +7,7 @@
 package main
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,14 +22,16 @@ import (
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
-//go:embed testdata/raw.c
-var rawC []byte
+//go:embed testdata
+var testdata embed.FS
 
-//go:embed testdata/raw.py
-var rawPython []byte
-
-// arena is the memory of each process, in bytes.
-const arena = 64 << 20
+// Memory of each process, in bytes: all of it, and of each transfer where several
+// are under way at a time.
+const (
+	arena     = 64 << 20
+	slot      = 2 << 20
+	maxWindow = 8
+)
 
 // work is one row.
 type work struct {
@@ -39,6 +41,7 @@ type work struct {
 	count     int    // blocks
 	stride    uint64 // between their starts
 	transfers int    // in one sample
+	window    int    // how many at a time
 }
 
 func (w work) bytes() float64 { return float64(w.len) * float64(w.count) }
@@ -53,16 +56,19 @@ func (w work) blocks() []transfer.Block {
 
 // shapes: of a KV cache every second block of 128, so that nothing merges.
 var shapes = []work{
-	{name: "KV 32×64×16 KiB", len: 16 << 10, count: 32 * 64, stride: 32 << 10, transfers: 4},
-	{name: "64 MiB", len: 64 << 20, count: 1, transfers: 3},
-	{name: "1 MiB", len: 1 << 20, count: 1, transfers: 30},
-	{name: "4 KiB", len: 4 << 10, count: 1, transfers: 200},
+	{name: "KV 32×64×16 KiB", len: 16 << 10, count: 32 * 64, stride: 32 << 10, transfers: 4, window: 1},
+	{name: "64 MiB", len: 64 << 20, count: 1, transfers: 3, window: 1},
+	{name: "1 MiB", len: 1 << 20, count: 1, transfers: 60, window: 1},
+	{name: "4 KiB", len: 4 << 10, count: 1, transfers: 300, window: 1},
+	{name: "1 MiB, 8 at a time", len: 1 << 20, count: 1, transfers: 80, window: maxWindow},
+	{name: "4 KiB, 8 at a time", len: 4 << 10, count: 1, transfers: 400, window: maxWindow},
 }
 
 // sample is what one contestant did in one turn.
 type sample struct {
 	took  []time.Duration // each transfer, from the post to its end
 	whole []time.Duration // each transfer with what is around it
+	wall  time.Duration   // all of them
 	cpu   time.Duration   // of both processes
 }
 
@@ -83,6 +89,13 @@ var (
 )
 
 func main() {
+	if len(os.Args) > 3 && os.Args[1] == roleBare {
+		if err := playBare(os.Args[2], os.Args[3]); err != nil {
+			fmt.Println("error", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) > 4 && (os.Args[1] == roleInitiator || os.Args[1] == roleTarget) {
 		if err := play(os.Args[1], os.Args[2], os.Args[3], os.Args[4]); err != nil {
 			fmt.Println("error", err)
@@ -124,30 +137,32 @@ func measure() error {
 type tools struct {
 	library string
 	c       []string // command of raw.c
+	self    string   // this program
 	python  []string // of raw.py; nil without the package
 }
 
 func prepare(dir string, lib *nixl.Library) (*tools, error) {
-	source, program := filepath.Join(dir, "raw.c"), filepath.Join(dir, "raw")
-	if err := os.WriteFile(source, rawC, 0o600); err != nil {
+	if err := os.CopyFS(dir, testdata); err != nil {
 		return nil, err
 	}
-	build := exec.Command("cc", "-O2", "-Wall", "-I", "internal/nixlc", "-o", program, source, "-ldl")
+	dir = filepath.Join(dir, "testdata")
+	program := filepath.Join(dir, "raw")
+	build := exec.Command("cc", "-O2", "-Wall", "-I", "internal/nixlc", "-o", program, filepath.Join(dir, "raw.c"), filepath.Join(dir, "loops.c"), "-ldl")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
 	}
-	t := &tools{library: lib.Path(), c: []string{program, lib.Path()}}
-	script := filepath.Join(dir, "raw.py")
-	if err := os.WriteFile(script, rawPython, 0o600); err != nil {
+	self, err := os.Executable()
+	if err != nil {
 		return nil, err
 	}
+	t := &tools{library: lib.Path(), c: []string{program, lib.Path()}, self: self}
 	test := exec.Command("python3", "-c", "import numpy, nixl._api")
 	test.Env = append(os.Environ(), "PYTHONPATH="+*python)
 	if out, err := test.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "bench: without Python: %v %s\n", err, lastLine(out))
 		return t, nil
 	}
-	t.python = []string{"python3", script}
+	t.python = []string{"python3", filepath.Join(dir, "raw.py")}
 	return t, nil
 }
 
@@ -155,14 +170,6 @@ func lastLine(out []byte) string {
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return lines[len(lines)-1]
 }
-
-// The bare loop goes from one transfer to the next and finds everything in the
-// caches; whoever is asked for each one does not. So small transfers are also made
-// at about the pace of the owned path.
-const (
-	pace  = 100 * time.Microsecond // and what the kernel adds to a sleep
-	small = 1 << 20
-)
 
 // tls is UCX_TLS of each transport, the same for all contestants.
 var tls = map[string]string{"tcp": "tcp", "cma": "cma,tcp"}
@@ -181,15 +188,35 @@ func (t *tools) transport(name string) error {
 			c.close()
 		}
 	}()
-	raw, err := startRaw("C", env, t.c...)
+	if err := t.contestants(env, name, all); err != nil {
+		return err
+	}
+	if err := compare(name, all); err != nil {
+		return err
+	}
+	shares, err := all[owner].(*owned).idle(*idleTime)
 	if err != nil {
 		return err
 	}
-	all[bare] = raw
-	slow := *raw // the same processes
-	slow.gap = pace
-	all[paced] = &slow
-	ours, err := startOwned(env, t.library, name)
+	fmt.Printf("\nidle, %s: initiator %.2f %%, target %.2f %% of a core over %v\n\n", name, 100*shares[0], 100*shares[1], *idleTime)
+	return nil
+}
+
+// contestants starts their processes.
+func (t *tools) contestants(env []string, transport string, all map[string]contestant) error {
+	c, err := startRaw("C", env, t.c...)
+	if err != nil {
+		return err
+	}
+	all[bare] = c
+	if all[bareAsked], err = newAsked(c); err != nil {
+		return err
+	}
+	if all[binding], err = startRaw("Go", env, t.self, roleBare, t.library, transport); err != nil {
+		delete(all, binding)
+		return err
+	}
+	ours, err := startOwned(env, t.self, t.library, transport)
 	if err != nil {
 		return err
 	}
@@ -201,14 +228,6 @@ func (t *tools) transport(name string) error {
 		}
 		all[official] = p
 	}
-	if err := compare(name, all); err != nil {
-		return err
-	}
-	shares, err := ours.idle(*idleTime)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("\nidle, %s: initiator %.2f %%, target %.2f %% of a core over %v\n\n", name, 100*shares[0], 100*shares[1], *idleTime)
 	return nil
 }
 
@@ -230,7 +249,7 @@ func compare(transport string, all map[string]contestant) error {
 		for i, w := range rows {
 			for k := range names {
 				name := names[(k+max(round, 0))%len(names)]
-				if name == paced && w.len*uint64(w.count) > small {
+				if w.window > 1 && alone[name] {
 					continue
 				}
 				s, err := all[name].run(w)

@@ -13,6 +13,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -30,9 +31,9 @@ import (
 // them. The target asks, for a WRITE with Receive and for a READ with Offer; the
 // initiator answers, and posts. Its processes know these lines:
 //
-//	run OP LEN COUNT STRIDE TRANSFERS  -> ok CPU WHOLE...         (target)
-//	took                               -> ok CPU POST-TO-DONE...  (initiator, since the last time)
-//	cpu                                -> ok CPU                  (since the start)
+//	run OP LEN COUNT STRIDE TRANSFERS WINDOW -> ok CPU WALL WHOLE...    (target)
+//	took                                     -> ok CPU POST-TO-DONE...  (initiator, since the last time)
+//	cpu                                      -> ok CPU                  (since the start)
 
 // roles of this program as a second process.
 const (
@@ -43,15 +44,11 @@ const (
 // owned is a pair of endpoints.
 type owned struct{ initiator, target *process }
 
-func startOwned(env []string, library, transport string) (*owned, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
+func startOwned(env []string, self, library, transport string) (o *owned, err error) {
 	var id [16]byte
 	_, _ = rand.Read(id[:])
 	address := "unix-abstract:kvxfer-bench-" + hex.EncodeToString(id[:])
-	o := &owned{}
+	o = &owned{}
 	if o.initiator, err = start("owned initiator", env, self, roleInitiator, library, transport, address); err != nil {
 		return nil, err
 	}
@@ -75,7 +72,7 @@ func (o *owned) run(w work) (s sample, err error) {
 	if _, err := o.initiator.ask("took"); err != nil {
 		return s, err
 	}
-	whole, err := numbers(o.target.ask("run %s %d %d %d %d", w.op, w.len, w.count, w.stride, w.transfers))
+	whole, err := numbers(o.target.ask("run %s %d %d %d %d %d", w.op, w.len, w.count, w.stride, w.transfers, w.window))
 	if err != nil {
 		return s, err
 	}
@@ -83,7 +80,7 @@ func (o *owned) run(w work) (s sample, err error) {
 	if err != nil {
 		return s, err
 	}
-	s = sample{cpu: whole[0] + took[0], took: took[1:], whole: whole[1:]}
+	s = sample{cpu: whole[0] + took[0], wall: whole[1], took: took[1:], whole: whole[2:]}
 	if len(s.took) != w.transfers || len(s.whole) != w.transfers {
 		err = fmt.Errorf("owned: %d and %d times of %d transfers", len(s.took), len(s.whole), w.transfers)
 	}
@@ -119,15 +116,21 @@ func (o *owned) close() {
 
 // side is one of the two processes, from inside.
 type side struct {
-	ep     *transfer.Endpoint
-	meter  *meter.Backend
-	region *transfer.Region
+	ep    *transfer.Endpoint
+	meter *meter.Backend
+	all   *place           // one transfer at a time
+	slots [maxWindow]place // several
 
 	answering sync.WaitGroup
-	turn      sync.Mutex
 	mu        sync.Mutex
 	took      []time.Duration // guarded by mu
 	last      time.Duration   // CPU at the last "took"
+}
+
+// place is the memory of one transfer at a time.
+type place struct {
+	region *transfer.Region
+	turn   sync.Mutex
 }
 
 func newSide(name, library, transport string) (*side, error) {
@@ -153,12 +156,33 @@ func newSide(name, library, transport string) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := memory.New(memory.Spec{Len: arena, HugePages: true, Prefault: true})
-	if err != nil {
+	s.all = &place{}
+	if err := s.register(s.all, "pool", arena); err != nil {
 		return nil, err
 	}
-	s.region, err = s.ep.Register("pool", pool)
-	return s, err
+	for i := range s.slots {
+		if err := s.register(&s.slots[i], fmt.Sprint("slot ", i), slot); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func (s *side) register(p *place, name string, size int) error {
+	pool, err := memory.New(memory.Spec{Len: size, HugePages: true, Prefault: true})
+	if err != nil {
+		return err
+	}
+	p.region, err = s.ep.Register(name, pool)
+	return err
+}
+
+// at is where one of a window of transfers lies.
+func (s *side) at(window, index int) *place {
+	if window == 1 {
+		return s.all
+	}
+	return &s.slots[index]
 }
 
 // play is the second process's main function.
@@ -203,18 +227,20 @@ func play(role, library, transport, address string) error {
 func (s *side) answer(ctx context.Context, r *transfer.Request) error {
 	s.answering.Add(1)
 	defer s.answering.Done()
-	s.turn.Lock() // the one before may still be on its way out of the memory
-	defer s.turn.Unlock()
 	var w work
-	if _, err := fmt.Sscan(r.Label(), &w.len, &w.count, &w.stride); err != nil {
+	var index int
+	if _, err := fmt.Sscan(r.Label(), &w.len, &w.count, &w.stride, &w.window, &index); err != nil {
 		return err
 	}
+	p := s.at(w.window, index)
+	p.turn.Lock() // the one before may still be on its way out of the memory
+	defer p.turn.Unlock()
 	var session *transfer.Session
 	var err error
 	if r.Direction() == backend.Read {
-		session, err = r.Fetch(transfer.FetchSpec{Region: s.region, Blocks: w.blocks()})
+		session, err = r.Fetch(transfer.FetchSpec{Region: p.region, Blocks: w.blocks()})
 	} else {
-		session, err = r.Send(transfer.SendSpec{Region: s.region, Blocks: w.blocks()})
+		session, err = r.Send(transfer.SendSpec{Region: p.region, Blocks: w.blocks()})
 	}
 	if err != nil {
 		return err
@@ -231,7 +257,7 @@ func (s *side) answer(ctx context.Context, r *transfer.Request) error {
 func (s *side) obey(ctx context.Context) error {
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		var w work
-		switch _, err := fmt.Sscanf(in.Text(), "run %s %d %d %d %d", &w.op, &w.len, &w.count, &w.stride, &w.transfers); {
+		switch _, err := fmt.Sscanf(in.Text(), "run %s %d %d %d %d %d", &w.op, &w.len, &w.count, &w.stride, &w.transfers, &w.window); {
 		case err == nil:
 			if err := s.run(ctx, w); err != nil {
 				return err
@@ -252,31 +278,48 @@ func (s *side) obey(ctx context.Context) error {
 	return nil
 }
 
-// run is the target's part of some transfers, one after the other: from the
-// request to the release of the memory.
+// run is the target's part of some transfers, a window of them at a time.
 func (s *side) run(ctx context.Context, w work) error {
-	blocks, label := w.blocks(), fmt.Sprint(w.len, w.count, w.stride)
-	var whole []time.Duration
-	used := cpu()
-	for range w.transfers {
-		began := time.Now()
-		var session *transfer.Session
-		var err error
-		if w.op == "READ" {
-			session, err = s.ep.Offer(ctx, transfer.OfferSpec{Region: s.region, Blocks: blocks, Label: label, To: transfer.ToPeers(roleInitiator)})
-		} else {
-			session, err = s.ep.Receive(ctx, transfer.ReceiveSpec{Region: s.region, Blocks: blocks, Label: label, From: transfer.FromPeers(roleInitiator)})
-		}
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(session.Wait(ctx), session.Drain(ctx)); err != nil {
-			return err
-		}
-		whole = append(whole, time.Since(began))
+	whole := make([]time.Duration, w.transfers)
+	failed := make([]error, w.window)
+	var next atomic.Int64
+	var done sync.WaitGroup
+	used, start := cpu(), time.Now()
+	for index := range w.window {
+		done.Go(func() {
+			for failed[index] == nil {
+				k := int(next.Add(1)) - 1
+				if k >= w.transfers {
+					return
+				}
+				whole[k], failed[index] = s.request(ctx, w, index)
+			}
+		})
 	}
-	fmt.Println("ok", int64(cpu()-used), list(whole))
+	done.Wait()
+	if err := errors.Join(failed...); err != nil {
+		return err
+	}
+	fmt.Println("ok", int64(cpu()-used), int64(time.Since(start)), list(whole))
 	return nil
+}
+
+// request is one of them: from the request to the release of the memory.
+func (s *side) request(ctx context.Context, w work, index int) (took time.Duration, err error) {
+	blocks, label := w.blocks(), fmt.Sprint(w.len, w.count, w.stride, w.window, index)
+	region := s.at(w.window, index).region
+	began := time.Now()
+	var session *transfer.Session
+	if w.op == "READ" {
+		session, err = s.ep.Offer(ctx, transfer.OfferSpec{Region: region, Blocks: blocks, Label: label, To: transfer.ToPeers(roleInitiator)})
+	} else {
+		session, err = s.ep.Receive(ctx, transfer.ReceiveSpec{Region: region, Blocks: blocks, Label: label, From: transfer.FromPeers(roleInitiator)})
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = errors.Join(session.Wait(ctx), session.Drain(ctx))
+	return time.Since(began), err
 }
 
 func list(times []time.Duration) string {

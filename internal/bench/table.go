@@ -7,18 +7,31 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
 // Names of the contestants, in the order of the table.
 const (
-	bare     = "C"
-	paced    = "C, paced"
-	official = "Python"
-	owner    = "owned"
+	bare      = "C"
+	binding   = "Go"
+	official  = "Python"
+	bareAsked = "C, asked"
+	owner     = "owned"
 )
 
-var order = []string{bare, paced, official, owner}
+var order = []string{bare, binding, official, bareAsked, owner}
+
+// alone are those that do one transfer at a time only.
+var alone = map[string]bool{binding: true, official: true}
+
+// pairs are the ratios, and what each one says.
+var pairs = []struct{ of, to string }{
+	{owner, bareAsked}, // the same work: what ownership costs
+	{owner, bare},      // the aim of the whole path
+	{owner, official},  // likewise
+	{binding, bare},    // what the binding costs
+}
 
 // metric is one number of a sample.
 type metric func(work, sample) float64
@@ -41,7 +54,7 @@ func rate(w work, s sample) float64 {
 	return w.bytes() * float64(len(s.took)) / float64(sum)
 }
 
-func used(_ work, s sample) float64 { return float64(s.cpu) / 1e3 / float64(len(s.took)) }
+func used(_ work, s sample) float64 { return float64(s.cpu) / 1e3 / float64(len(s.whole)) }
 
 func around(_ work, s sample) float64 { return rank(s.whole, 0.5) }
 
@@ -76,27 +89,79 @@ func ratio(w work, ours, theirs []sample, m metric) string {
 	return fmt.Sprintf("%.2f (%.2f–%.2f)", middle(a, 0.5), middle(a, 0.25), middle(a, 0.75))
 }
 
+// through is the rate of all transfers of a sample together.
+func through(w work, s sample) float64 {
+	return w.bytes() * float64(len(s.whole)) / float64(s.wall)
+}
+
+// column is a metric under its name, with the digits it is printed with.
+type column struct {
+	name   string
+	digits int
+	of     metric
+}
+
+// Columns of transfers that are made one at a time, and of several.
+var (
+	single = []column{
+		{"GB/s", 2, rate}, {"p50 µs", 1, percentile(0.5)}, {"p95 µs", 1, percentile(0.95)},
+		{"p99 µs", 1, percentile(0.99)}, {"CPU µs", 1, used}, {"whole µs", 1, around},
+	}
+	several = []column{{"GB/s", 2, through}, {"CPU µs", 1, used}}
+)
+
+// table prints what was measured: figures, and then ratios, of one transfer at a
+// time, and of several.
 func table(transport string, rows []work, names []string, results []map[string][]sample) {
-	fmt.Printf("| %s | | GB/s | p50 µs | p95 µs | p99 µs | CPU µs | whole µs |\n|---|---|---|---|---|---|---|---|\n", transport)
-	for i, w := range rows {
-		for _, n := range names {
-			s := results[i][n]
-			if len(s) == 0 {
-				continue
+	for _, columns := range [][]column{single, several} {
+		var part []int
+		for i, w := range rows {
+			if (w.window > 1) == (len(columns) == len(several)) {
+				part = append(part, i)
 			}
-			fmt.Printf("| %s %s | %s | %.2f | %.1f | %.1f | %.1f | %.1f | %.1f |\n", w.op, w.name, n, median(w, s, rate),
-				median(w, s, percentile(0.5)), median(w, s, percentile(0.95)), median(w, s, percentile(0.99)), median(w, s, used), median(w, s, around))
+		}
+		if len(part) == 0 {
+			continue
+		}
+		head(transport, columns)
+		for _, i := range part {
+			for _, n := range names {
+				if s := results[i][n]; len(s) > 0 {
+					figures(rows[i], n, s, columns)
+				}
+			}
+		}
+		head(transport+", ratio (quartiles)", columns)
+		for _, i := range part {
+			for _, p := range pairs {
+				if a, b := results[i][p.of], results[i][p.to]; len(a) > 0 && len(b) > 0 {
+					ratios(rows[i], p.of+" / "+p.to, a, b, columns)
+				}
+			}
 		}
 	}
-	fmt.Printf("\n| %s, ratio (quartiles) | | GB/s | p50 | p95 | p99 | CPU |\n|---|---|---|---|---|---|---|\n", transport)
-	for i, w := range rows {
-		for _, other := range names {
-			if other == owner || len(results[i][other]) == 0 {
-				continue
-			}
-			a, b := results[i][owner], results[i][other]
-			fmt.Printf("| %s %s | owned / %s | %s | %s | %s | %s | %s |\n", w.op, w.name, other, ratio(w, a, b, rate),
-				ratio(w, a, b, percentile(0.5)), ratio(w, a, b, percentile(0.95)), ratio(w, a, b, percentile(0.99)), ratio(w, a, b, used))
-		}
+}
+
+func head(title string, columns []column) {
+	fmt.Printf("\n| %s | |", title)
+	for _, c := range columns {
+		fmt.Printf(" %s |", c.name)
 	}
+	fmt.Printf("\n|---|---|%s\n", strings.Repeat("---|", len(columns)))
+}
+
+func figures(w work, name string, s []sample, columns []column) {
+	fmt.Printf("| %s %s | %s |", w.op, w.name, name)
+	for _, c := range columns {
+		fmt.Printf(" %.*f |", c.digits, median(w, s, c.of))
+	}
+	fmt.Println()
+}
+
+func ratios(w work, name string, a, b []sample, columns []column) {
+	fmt.Printf("| %s %s | %s |", w.op, w.name, name)
+	for _, c := range columns {
+		fmt.Printf(" %s |", ratio(w, a, b, c.of))
+	}
+	fmt.Println()
 }

@@ -4,52 +4,49 @@
 // The bare loop over NIXL's C interface that everything else is compared with:
 // both sides of a transfer, without any ownership. It is told what to do in
 // lines, see lines.go; everything is as fast as the interface allows, with the
-// settings that the binding has too: no progress thread, memory in huge pages,
-// the initiator asks for the status and the target for notifications, spinning.
+// settings that the binding has too: no progress thread, memory in huge pages.
+// The initiator of run asks for the status and its target for notifications,
+// spinning; those of answer and ask sleep when nothing comes, as ours do.
 
-#define _GNU_SOURCE
+#include "raw.h"
+
 #include <dlfcn.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "abi.h"
+enum { READ_OP = 0, WRITE_OP = 1, STRICT = 1, MAX_LINE = 1 << 20 };
 
-enum { IN_PROGRESS = 1, READ_OP = 0, WRITE_OP = 1, STRICT = 1, MAX_LINE = 1 << 20 };
-
-static struct kvx_api api;
-static void *agent, *notes;
-static char *memory;
+struct kvx_api api;
+void *agent, *notes;
+char *memory;
 static char line[MAX_LINE];
 
-static void fail(const char *what, int rc)
+void fail(const char *what, int rc)
 {
 	printf("error %s: %d\n", what, rc);
 	fflush(stdout);
 	exit(1);
 }
 
-static void must(const char *what, int rc)
+void must(const char *what, int rc)
 {
 	if (rc != KVX_OK)
 		fail(what, rc);
 }
 
-static int64_t now(void)
+int64_t now(void)
 {
 	struct timespec t;
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-static int64_t cpu(void)
+int64_t cpu(void)
 {
 	struct rusage u;
 	getrusage(RUSAGE_SELF, &u);
@@ -127,62 +124,26 @@ static void serve(void)
 	printf("ok %lld\n", (long long)(cpu() - began));
 }
 
-static void *list_of(uintptr_t base, size_t len, size_t count, size_t stride)
+// read_work reads what to do, after the name of the order.
+static bool read_work(const char *order, struct work *w)
 {
-	void *list;
-	must("create_xfer_dlist", api.create_xfer_dlist(0, &list));
-	for (size_t i = 0; i < count; i++)
-		must("add", api.xfer_dlist_add_desc(list, base + i * stride, len, 0));
-	return list;
-}
-
-// transfer does one: the times are from the post to its end, and from before
-// the request was built to after its release.
-static void transfer(int op, const char *peer, uintptr_t remote, size_t len, size_t count,
-		     size_t stride, int64_t *times)
-{
-	void *request, *ours, *theirs;
-	int64_t began = now();
-	ours = list_of((uintptr_t)memory, len, count, stride);
-	theirs = list_of(remote, len, count, stride);
-	must("create_xfer_req", api.create_xfer_req(agent, op, ours, theirs, peer, &request, NULL));
-	api.destroy_xfer_dlist(ours);
-	api.destroy_xfer_dlist(theirs);
-	int64_t posted = now();
-	int rc = api.post_xfer_req(agent, request, NULL);
-	while (rc == IN_PROGRESS)
-		rc = api.get_xfer_status(agent, request);
-	int64_t done = now();
-	must("transfer", rc);
-	must("release_xfer_req", api.release_xfer_req(agent, request));
-	api.destroy_xfer_req(request);
-	times[0] = done - posted;
-	times[1] = now() - began;
-}
-
-static void run(void)
-{
-	static int64_t times[2 * 100000];
-	char op[16], peer[64];
-	size_t len, count, stride, remote, n, gap;
-	if (sscanf(line, "run %15s %zu %zu %zu %63s %zu %zu %zu", op, &len, &count, &stride, peer, &remote, &n, &gap) != 8 || n > 100000)
-		fail("run: arguments", 0);
-	int64_t began = cpu();
-	for (size_t i = 0; i < n; i++) {
-		if (gap != 0)
-			usleep(gap);
-		transfer(strcmp(op, "READ") == 0 ? READ_OP : WRITE_OP, peer, remote, len, count, stride, times + 2 * i);
-	}
-	printf("ok %lld", (long long)(cpu() - began));
-	for (size_t i = 0; i < 2 * n; i++)
-		printf(" %lld", (long long)times[i]);
-	printf("\n");
+	char op[16];
+	size_t n = strlen(order);
+	if (strncmp(line, order, n) != 0 ||
+	    sscanf(line + n, " %15s %zu %zu %zu %63s %zu %zu %zu %zu", op, &w->len, &w->count, &w->stride,
+		   w->peer, &w->remote, &w->transfers, &w->window, &w->slot) != 9)
+		return false;
+	w->op = strcmp(op, "READ") == 0 ? READ_OP : WRITE_OP;
+	if (w->window == 0 || w->window > MAX_WINDOW || w->transfers > MAX_TRANSFERS)
+		fail("too many transfers", 0);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
 	char name[64];
 	size_t size;
+	struct work w;
 	if (argc != 2)
 		return 2;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -196,8 +157,16 @@ int main(int argc, char **argv)
 			load(line + 5);
 		else if (strcmp(line, "serve") == 0)
 			serve();
-		else if (strncmp(line, "run ", 4) == 0)
-			run();
+		else if (read_work("run", &w))
+			run(&w);
+		else if (sscanf(line, "listen %63s", name) == 1)
+			listen_at(name);
+		else if (sscanf(line, "dial %63s", name) == 1)
+			dial(name);
+		else if (read_work("ask", &w))
+			ask(&w);
+		else if (strcmp(line, "answer") == 0)
+			answer();
 		else
 			fail("unknown order", 0);
 		fflush(stdout);

@@ -64,16 +64,14 @@ def descs(base, length, count, stride):
     return lists[key]
 
 
-def run(op, length, count, stride, peer, remote, n, gap):
+def run(op, length, count, stride, peer, remote, n, window, slot):  # one at a time only
     length, count, stride = int(length), int(count), int(stride)
     ours = descs(memory.ctypes.data, length, count, stride)
     theirs = descs(int(remote), length, count, stride)
     clock, transfer, state_of = time.perf_counter_ns, agent.transfer, agent.check_xfer_state
     times = []
-    used = cpu()
+    used, start = cpu(), clock()
     for _ in range(int(n)):
-        if gap != "0":
-            time.sleep(int(gap) / 1e6)
         began = clock()
         handle = agent.initialize_xfer(op, ours, theirs, peer)
         posted = clock()
@@ -85,7 +83,7 @@ def run(op, length, count, stride, peer, remote, n, gap):
             raise RuntimeError(state)
         agent.release_xfer_handle(handle)
         times += [done - posted, clock() - began]
-    return " ".join(map(str, [cpu() - used, *times]))
+    return " ".join(map(str, [cpu() - used, clock() - start, *times]))
 
 
 orders = {"init": init, "load": load, "serve": serve, "run": run}
