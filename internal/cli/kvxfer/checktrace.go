@@ -26,18 +26,23 @@ func (a *app) checkTraceCommand() *cobra.Command {
 	var f checkTraceFlags
 	cmd := &cobra.Command{
 		Use:   "check-trace FILE...",
-		Short: "Check what an endpoint did against the ownership contract, offline",
+		Short: "Check what endpoints did against the ownership contract, offline",
 		Long: `check-trace reads traces, as "kvxfer run --trace" writes them, and judges each by
 itself: every step is made again on the state machines of the spec, every effect
 must be a legal move, and the contract's invariants must hold. It names the line
 of everything that is not allowed, says what the spec says instead, and shows the
 lines that led there. A file may stop anywhere, also in the middle of a line.
 
+Several traces are judged together as well: what one endpoint heard, another has to
+have said, by its full name; an operation stands on a claim that its owner published,
+and not on memory that was released before. No clocks are compared: what came before
+what is known from the messages between them.
+
 With --map it reads another engine's log instead: a small YAML file says which
 lines (or OpenTelemetry spans) mean what. See docs/traces.md.
 
 A file is read once and forgotten: memory depends on what is owned at a time, and
-not on the length. - is standard input.
+not on the length; of several files, what is compared is kept. - is standard input.
 
 Exit codes: 0 nothing found; 1 something is not allowed, or a line is no line of a
 trace; 2 the mapping or the command line is wrong; 3 a file cannot be read.`,
@@ -57,7 +62,7 @@ trace; 2 the mapping or the command line is wrong; 3 a file cannot be read.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.mapping, "map", "", "the files are another engine's logs, which this YAML `file` explains")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object a file")
+	flags.BoolVar(&f.json, "json", false, "print one JSON object a file, and with several one of all of them together")
 	flags.BoolVar(&f.schema, "schema", false, "print the JSON Schema of the lines of a trace")
 	flags.BoolVar(&f.mapSchema, "map-schema", false, "print the JSON Schema of mapping files, for editors")
 	return cmd
@@ -84,8 +89,9 @@ func (a *app) checkTraces(f *checkTraceFlags, files []string) error {
 		}
 	}
 	found, wrong := 0, 0
+	joint := trace.NewJoint()
 	for i, path := range files {
-		r, err := a.checkTrace(m, path)
+		r, err := a.checkTrace(m, joint, path)
 		if err != nil {
 			return err
 		}
@@ -105,14 +111,37 @@ func (a *app) checkTraces(f *checkTraceFlags, files []string) error {
 			return err
 		}
 	}
-	if found > 0 {
+	together, err := a.checkTogether(f, joint, len(files))
+	switch {
+	case err != nil:
+		return err
+	case found > 0 && together > 0:
+		return &failure{exit.Finding, fmt.Errorf("%s in %s, and %d between them", plural(found, "finding"), plural(wrong, "trace"), together), ""}
+	case found > 0:
 		return &failure{exit.Finding, fmt.Errorf("%s in %s", plural(found, "finding"), plural(wrong, "trace")), ""}
+	case together > 0:
+		return &failure{exit.Finding, fmt.Errorf("%s between %s", plural(together, "finding"), plural(len(files), "trace")), ""}
 	}
 	return nil
 }
 
+// checkTogether prints what several traces say of each other, and returns how many
+// findings that were.
+func (a *app) checkTogether(f *checkTraceFlags, joint *trace.Joint, files int) (int, error) {
+	if files < 2 || f.mapping != "" {
+		return 0, nil
+	}
+	r := joint.Judge()
+	if f.json {
+		return r.Found(), a.json(r)
+	}
+	fmt.Fprintln(a.stdout)
+	a.printJoint(r)
+	return r.Found(), nil
+}
+
 // checkTrace checks one file. A line that is none of a trace is a finding, too.
-func (a *app) checkTrace(m *mapping.Mapping, path string) (*trace.Report, error) {
+func (a *app) checkTrace(m *mapping.Mapping, joint *trace.Joint, path string) (*trace.Report, error) {
 	var from io.Reader = a.stdin
 	if path != "-" {
 		file, err := os.Open(path)
@@ -129,7 +158,7 @@ func (a *app) checkTrace(m *mapping.Mapping, path string) (*trace.Report, error)
 			return nil, traceFailure(path, err)
 		}
 	}
-	r, err := trace.Check(path, source)
+	r, err := trace.Check(path, joint.Add(path, source))
 	if err != nil {
 		return nil, traceFailure(path, err)
 	}

@@ -64,6 +64,37 @@ func (a *app) printFinding(f *trace.Finding, whole bool) {
 	}
 }
 
+// printJoint prints what several traces say of each other.
+func (a *app) printJoint(r *trace.JointReport) {
+	row := func(label, format string, args ...any) {
+		fmt.Fprintf(a.stdout, "%-11s %s\n", label, fmt.Sprintf(format, args...))
+	}
+	row("together", "%s of %s: %s heard as they were sent, %s on the claims that they name", plural(r.Pairs, "pair"), plural(len(r.Files), "trace"),
+		plural(r.Messages, "message"), plural(r.Operations, "operation"))
+	if r.Unknown > 0 {
+		row("unknown", "%s cannot be told, since the other trace stops before", plural(r.Unknown, "message or operation"))
+	}
+	for _, s := range r.NotJudged {
+		row("not judged", "%s", s)
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		row(a.paint("finding", text.FgRed), "%s:%d: %s: %s", f.File, f.Line, f.Rule, f.What)
+		if f.OtherLine > 0 {
+			row("", "  %s:%d", f.Other, f.OtherLine)
+		}
+		row("", "  the spec   %s", f.Spec)
+	}
+	if r.More > 0 {
+		row("and", "%s more", plural(r.More, "finding"))
+	}
+	if r.Found() == 0 {
+		row("verdict", "%s", a.paint("they do not contradict each other", text.FgGreen))
+		return
+	}
+	row("verdict", "%s", a.paint(plural(r.Found(), "finding"), text.FgRed))
+}
+
 func headerText(r *trace.Report) string {
 	h := &r.Header
 	if h.Imported {
