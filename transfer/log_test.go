@@ -37,6 +37,30 @@ func (b *book) lines() []string {
 	return strings.Split(strings.TrimSpace(b.all.String()), "\n")
 }
 
+// want fails unless one line has all the parts, in their order.
+func (b *book) want(t *testing.T, parts ...string) {
+	t.Helper()
+	if n := b.count(parts...); n != 1 {
+		t.Errorf("%d lines with %q in\n%s", n, parts, strings.Join(b.lines(), "\n"))
+	}
+}
+
+func (b *book) count(parts ...string) (n int) {
+	for _, line := range b.lines() {
+		found := true
+		for _, part := range parts {
+			_, line, found = strings.Cut(line, part)
+			if !found {
+				break
+			}
+		}
+		if found {
+			n++
+		}
+	}
+	return n
+}
+
 func (b *book) logger(level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(b, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {

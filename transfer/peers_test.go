@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,9 +39,15 @@ func host(t *testing.T, change ...func(*Config)) *Endpoint {
 // guest is a peer made by hand.
 type guest struct {
 	t      *testing.T
+	name   string
+	life   wire.Incarnation
 	stream Stream
 	link   *Link
+	hello  wire.Hello // the host's
 	seq    uint64
+
+	mu    sync.Mutex
+	heard []wire.Message // guarded by mu
 }
 
 func nth(n int) (l wire.Incarnation) {
@@ -52,29 +59,62 @@ func nth(n int) (l wire.Incarnation) {
 func visit(t *testing.T, e *Endpoint, name string, n int) (*guest, error) {
 	t.Helper()
 	ours, theirs := Pipe()
+	return enter(t, e, ours, theirs, wire.Hello{Version: wire.Current, Endpoint: name, Incarnation: nth(n)})
+}
+
+// enter attaches a peer that says a Hello.
+func enter(t *testing.T, e *Endpoint, ours, theirs Stream, h wire.Hello) (*guest, error) {
+	t.Helper()
 	result := make(chan error, 1)
-	g := &guest{t: t, stream: ours}
+	g := &guest{t: t, stream: ours, name: h.Endpoint, life: h.Incarnation}
 	go func() {
 		var err error
 		g.link, err = e.Attach(t.Context(), theirs)
 		result <- err
 	}()
-	if _, err := ours.Recv(t.Context()); err != nil {
+	m, err := ours.Recv(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
-	g.send(wire.Hello{Version: wire.Current, Endpoint: name, Incarnation: nth(n)})
+	g.hello = m.(wire.Hello)
+	g.send(h)
 	if err := <-result; err != nil {
 		return nil, err
 	}
 	go func() {
 		for {
-			if _, err := ours.Recv(t.Context()); err != nil {
+			m, err := ours.Recv(t.Context())
+			if err != nil {
 				return
 			}
+			g.mu.Lock()
+			g.heard = append(g.heard, m)
+			g.mu.Unlock()
 		}
 	}()
 	g.send(wire.Receipt{})
 	return g, nil
+}
+
+// told returns what the guest has heard of a kind, and forgets it.
+func (g *guest) told(k wire.Kind) (list []wire.Message) {
+	synctest.Wait()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, m := range g.heard {
+		if m.Kind() == k {
+			list = append(list, m)
+		}
+	}
+	g.heard = slices.DeleteFunc(g.heard, func(m wire.Message) bool { return m.Kind() == k })
+	return list
+}
+
+// next sends a numbered message.
+func (g *guest) next(m wire.Sequenced) {
+	g.t.Helper()
+	g.seq++
+	g.send(m.WithSequence(g.seq))
 }
 
 func (g *guest) send(m wire.Message) {
@@ -86,8 +126,7 @@ func (g *guest) send(m wire.Message) {
 
 func (g *guest) cancel(endpoint string, n int) {
 	g.t.Helper()
-	g.seq++
-	g.send(wire.CancelSession{Seq: g.seq, From: wire.Receive, Session: wire.SessionName{Request: wire.RequestID{Endpoint: endpoint, Number: uint64(n)}, Attempt: 1}})
+	g.next(wire.CancelSession{From: wire.Receive, Session: wire.SessionName{Request: wire.RequestID{Endpoint: endpoint, Number: uint64(n)}, Attempt: 1}})
 }
 
 // goodbye leaves, as one that has stopped.

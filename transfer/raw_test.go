@@ -124,3 +124,8 @@ func (r *raw) readAll() {
 		}
 	}
 }
+
+// hello is what a hand-made peer says.
+func hello(name string, life byte) wire.Hello {
+	return wire.Hello{Version: wire.Current, Endpoint: name, Incarnation: wire.Incarnation{life}}
+}

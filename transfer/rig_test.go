@@ -210,6 +210,14 @@ func wantErr(t *testing.T, err, want error) {
 	}
 }
 
+// wantText fails unless the error says that.
+func wantText(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v, want %q in it", err, want)
+	}
+}
+
 func wantAnswer(t *testing.T, s *transfer.Session, want string) {
 	t.Helper()
 	if got := s.Answer().String(); got != want {
