@@ -141,7 +141,8 @@ func TestReportsResumeOverConnectionsThatBreak(t *testing.T) {
 
 	var delivered, cancelled atomic.Int64
 	var all sync.WaitGroup
-	for w, region := range regions(t, decode, workers) {
+	destinations := regions(t, decode, workers)
+	for w, region := range destinations {
 		all.Go(func() {
 			for n := range each {
 				if err := one(ctx, decode, region, w == 0 && n%2 == 0, &delivered, &cancelled); err != nil {
@@ -165,7 +166,11 @@ func TestReportsResumeOverConnectionsThatBreak(t *testing.T) {
 	}
 	proxy.most.Store(0)
 	// A side that stops between two connections has nobody to say Goodbye to, and the
-	// other one would wait for its receipts.
+	// other one would wait for its receipts. One more transfer goes both ways over the
+	// connection that stays.
+	if err := one(ctx, decode, destinations[0], false, &delivered, &cancelled); err != nil {
+		t.Error(err)
+	}
 	for _, e := range []*endpoint{prefill, decode} {
 		if err := idle(ctx, e); err != nil {
 			t.Errorf("%s: %v", e.Name(), err)
