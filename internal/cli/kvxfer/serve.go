@@ -131,9 +131,6 @@ func eventText(e files.Event) string {
 	if e.Bytes > 0 {
 		text += ", " + sizeText(e.Bytes)
 	}
-	if e.Digest != "" {
-		text += ", digest " + e.Digest
-	}
 	if e.Why != "" {
 		text += ": " + oneLine(e.Why)
 	}

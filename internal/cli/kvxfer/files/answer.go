@@ -40,13 +40,16 @@ func (l *life) handle(r *transfer.Request) error {
 	if err == nil {
 		n, err = l.reply(r.Peer(), m)
 	}
+	if errors.Is(err, ErrDigest) { // no note can be taken for another
+		return err
+	}
 	if err != nil {
 		n = failed(err)
 	}
 	if err := l.sendNote(r, n); err != nil {
 		return err
 	}
-	if m.Do == doDone && n.Error == "" { // only now: it ends this life, and the peer should have its answer
+	if m.Do == doDone && n.Error == "" { // only now: it may end this life, and the peer should have its answer
 		l.node.sent.finished(m)
 	}
 	return nil
@@ -63,29 +66,22 @@ func (l *life) reply(peer string, m message) (n note, err error) {
 		}
 		return note{Shape: shape}, f.Close()
 	case m.Do == doDigest && node.source != nil:
-		return node.digest(m)
+		d, known, err := node.source.digest(m.File, m.Shape)
+		return note{Digest: d.String(), Wait: !known}, err
+	case m.Do == doSame && node.source != nil:
+		d, known, err := node.source.digest(m.File, m.Shape)
+		if err == nil && (!known || d.String() != m.Digest) {
+			err = fmt.Errorf("%w: %s", ErrDigest, m.File)
+		}
+		return n, err
 	case m.Do == doPut && node.taker != nil:
 		return node.taker.put(l, peer, m)
 	case m.Do == doLend && node.source != nil:
 		return n, l.lend(peer, m)
-	case m.Do == doDone && node.sent.is(m.Shape):
+	case m.Do == doDone && node.sent.about(m) != nil:
 		return n, nil
 	}
 	return n, fmt.Errorf("%q is not done here", m.Do)
-}
-
-// digest answers with the digest of a file, if it is computed by now.
-func (n *Node) digest(m message) (note, error) {
-	h := n.source.hash(m.File, m.Shape)
-	if m.Have == m.Size { // it has all chunks
-		h.finish()
-	}
-	select {
-	case <-h.done:
-		return note{Digest: h.digest.String()}, h.err
-	default:
-		return note{}, nil
-	}
 }
 
 func (l *life) sendNote(r *transfer.Request, n note) error {
@@ -100,10 +96,10 @@ func (l *life) sendNote(r *transfer.Request, n note) error {
 	return l.send(r, one, []transfer.Block{{Len: noteSize}})
 }
 
-// sendChunk answers with the bytes of a chunk and their checksum.
+// sendChunk answers with the bytes of a chunk and their digest.
 func (l *life) sendChunk(r *transfer.Request, m message) error {
 	_, n := m.at(m.Index)
-	if l.node.source == nil || n > l.node.config.Chunk || r.Len() != uint64(n)+uint64(len(Checksum{})) {
+	if l.node.source == nil || n > l.node.config.Chunk || r.Len() != uint64(n)+uint64(len(Digest{})) {
 		return fmt.Errorf("files: %d bytes for a chunk of %d", r.Len(), n)
 	}
 	one, err := l.fill(r.Withdrawn(), m)
@@ -113,7 +109,7 @@ func (l *life) sendChunk(r *transfer.Request, m message) error {
 	return l.send(r, one, one.blocks(n))
 }
 
-// fill reads a chunk into a slot, with its checksum.
+// fill reads a chunk into a slot, with its digest.
 func (l *life) fill(withdrawn <-chan struct{}, m message) (*slot, error) {
 	one, err := l.free(withdrawn, l.chunks)
 	if err != nil {
@@ -126,7 +122,6 @@ func (l *life) fill(withdrawn <-chan struct{}, m message) (*slot, error) {
 		return nil, err
 	}
 	copy(one.sum(), sum[:])
-	l.node.source.seen(m.File, m.Shape, m.Index, one.bytes(n))
 	l.node.sent.told(m)
 	return one, nil
 }

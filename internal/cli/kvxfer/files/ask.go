@@ -69,3 +69,18 @@ func (l *life) insist(ctx context.Context, peer string, m message) (note, error)
 		}
 	}
 }
+
+// until asks until there is an answer that is no request to wait.
+func (l *life) until(ctx context.Context, peer string, m message) (note, error) {
+	for pause := time.Millisecond; ; pause = min(2*pause, time.Second) {
+		n, err := l.insist(ctx, peer, m)
+		if err != nil || !n.Wait {
+			return n, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return n, context.Cause(ctx)
+		}
+	}
+}

@@ -5,11 +5,8 @@ package files
 
 import (
 	"context"
-	"fmt"
 	"os"
-	"time"
 
-	"github.com/kvxfer/kvxfer/transfer"
 	"github.com/kvxfer/kvxfer/transfer/rpc"
 )
 
@@ -26,203 +23,101 @@ func Serve(ctx context.Context, c Config, listener *rpc.Listener, root *os.Root,
 	return n.run(ctx, func(l *life) error { return l.accept(listener) })
 }
 
-// Job is one file that goes one way.
-type Job struct {
-	Carrier rpc.Config
-	Addr    string
-	Op      Op
-	// Root and Local are where the file is, or is to be; Remote is its name there.
-	Root          *os.Root
-	Local, Remote string
-	Replace       bool
-	// Progress is called now and then with how many bytes are there, of how many.
-	Progress func(done, size int64)
-}
-
-// Result is what came of a job.
-type Result struct {
-	Peer    string        `json:"peer"`
-	File    string        `json:"file"`
-	Bytes   int64         `json:"bytes"`
-	Resumed int64         `json:"resumed"` // of these were there before
-	Digest  string        `json:"digest"`  // SHA-256 of the file, equal on both sides
-	Took    time.Duration `json:"took_ns"` // since the two sides knew each other
-	Lives   int           `json:"lives"`   // 1, and one more for each that ended in doubt
-
-	began time.Time
-}
-
-// Recv gets a file from the node at an address.
-func Recv(ctx context.Context, c Config, j Job) (r Result, err error) {
+// Recv gets files from the node at an address. What became of each is in the summary;
+// the error says why those that have none of their own did not get their turn.
+func Recv(ctx context.Context, c Config, j Job) (Summary, error) {
 	n, err := newNode(c)
 	if err != nil {
-		return r, err
+		return Summary{}, err
 	}
-	return n.client(ctx, j, func(ctx context.Context, l *life, peer string) error { return l.recv(ctx, peer, j, &r) }, &r)
+	return n.client(ctx, newBatch(j), (*life).recv)
 }
 
-// Send puts a file at the node at an address.
-func Send(ctx context.Context, c Config, j Job) (r Result, err error) {
+// Send puts files at the node at an address; the rest is as for Recv.
+func Send(ctx context.Context, c Config, j Job) (Summary, error) {
 	n, err := newNode(c)
 	if err != nil {
-		return r, err
+		return Summary{}, err
 	}
-	n.source = &Source{root: j.Root, ctx: ctx, names: map[string]string{j.Remote: j.Local}}
-	f, shape, err := n.source.open(j.Remote, n.config.Chunk)
+	b := newBatch(j)
+	n.source = &Source{name: map[string]File{}, ctx: ctx}
+	for _, it := range b.items {
+		n.source.name[it.Remote] = it.File
+		f, shape, err := n.source.open(it.Remote, n.config.Chunk)
+		if err == nil {
+			err = f.Close()
+		}
+		if err != nil {
+			it.end(err)
+			continue
+		}
+		it.size.Store(shape.Size)
+		it.have.Store(&n.sent.begin(it.Remote, shape).have)
+	}
+	return n.client(ctx, b, (*life).put)
+}
+
+// recv gets one file.
+func (l *life) recv(ctx context.Context, peer string, j *Job, it *item) error {
+	n, err := l.insist(ctx, peer, message{Do: doGet, File: it.Remote})
 	if err != nil {
-		return r, err
+		return err
 	}
-	if err := f.Close(); err != nil {
-		return r, err
+	n.Chunk = min(n.Chunk, l.node.config.Chunk)
+	s, err := openSink(ctx, it.Root, it.Local, n.Shape, j.Replace)
+	if err != nil {
+		return err
 	}
-	n.sent.begin(shape)
-	return n.client(ctx, j, func(ctx context.Context, l *life, peer string) error { return l.put(ctx, peer, shape, j, &r) }, &r)
-}
-
-// client runs a conversation with the node at an address: anew with each life of
-// either side.
-func (n *Node) client(ctx context.Context, j Job, talk func(context.Context, *life, string) error, r *Result) (Result, error) {
-	r.File = j.Remote
-	err := n.run(ctx, func(l *life) error {
-		r.Lives++
-		return l.converse(j, talk, r)
-	})
-	return *r, err
-}
-
-// converse keeps the link, and begins the conversation anew with each
-// incarnation of the peer.
-func (l *life) converse(j Job, talk func(context.Context, *life, string) error, r *Result) error {
-	found := make(chan *transfer.Link, 1)
-	kept := make(chan error, 1)
-	l.start(func() {
-		kept <- l.keep(j.Carrier, j.Addr, func(link *transfer.Link) {
-			select {
-			case <-found: // an older one
-			default:
-			}
-			found <- link
-		})
-	})
-	var now *conversation
-	defer func() { now.end() }()
-	for {
-		select {
-		case link := <-found:
-			if now != nil && now.with.Incarnation() == link.Incarnation() {
-				continue // the same one goes on
-			}
-			now.end()
-			if r.began.IsZero() {
-				r.began = time.Now()
-			}
-			r.Peer, now = link.Peer(), l.talk(link, talk)
-		case <-now.done():
-			r.Took = time.Since(r.began)
-			return now.err
-		case err := <-kept:
+	it.size.Store(n.Size)
+	it.have.Store(s.done)
+	it.result.Bytes, it.result.Resumed = n.Size, max(it.result.Resumed, s.Resumed)
+	if err := l.complete(ctx, peer, it.Remote, j.Op, s); err != nil {
+		return err
+	}
+	if j.SHA256 {
+		if it.result.SHA256, err = plainDigest(ctx, it.Root, it.Local); err != nil {
 			return err
 		}
 	}
+	return s.forget()
 }
 
-// conversation is with one incarnation of a peer. A nil one has ended.
-type conversation struct {
-	with   *transfer.Link
-	cancel context.CancelFunc
-	over   chan struct{}
-	err    error // once over is closed
-}
-
-func (l *life) talk(link *transfer.Link, talk func(context.Context, *life, string) error) *conversation {
-	ctx, cancel := context.WithCancel(l.ctx)
-	c := &conversation{with: link, cancel: cancel, over: make(chan struct{})}
-	go func() {
-		defer close(c.over)
-		c.err = talk(ctx, l, link.Peer())
-	}()
-	return c
-}
-
-func (c *conversation) done() <-chan struct{} {
-	if c == nil {
-		return nil
-	}
-	return c.over
-}
-
-func (c *conversation) end() {
-	if c != nil {
-		c.cancel()
-		<-c.over
-	}
-}
-
-func (l *life) recv(ctx context.Context, peer string, j Job, r *Result) error {
-	n, err := l.insist(ctx, peer, message{Do: doGet, File: j.Remote})
-	if err != nil {
+// put lets the peer take one file in.
+func (l *life) put(ctx context.Context, peer string, j *Job, it *item) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sent, plain := l.node.sent.of(it.Remote), plainAside(ctx, j, it)
+	it.result.Bytes = sent.shape.Size
+	m := message{Do: doPut, File: it.Remote, Shape: sent.shape, Op: j.Op, Replace: j.Replace}
+	if _, err := l.until(ctx, peer, m); err != nil {
 		return err
 	}
-	if n.Chunk > l.node.config.Chunk {
-		n.Chunk = l.node.config.Chunk
-	}
-	s, err := openSink(ctx, j.Root, j.Local, n.Shape, j.Replace)
-	if err != nil {
+	done, err := sent.wait(ctx)
+	switch {
+	case err != nil:
 		return err
-	}
-	r.Bytes, r.Resumed = n.Size, max(r.Resumed, s.Resumed)
-	stop := j.report(s.done.Load, n.Size)
-	defer stop()
-	d, err := l.complete(ctx, peer, j.Remote, j.Op, s)
-	if err == nil {
-		err = s.forget()
-	}
-	r.Digest = d.String()
-	return err
-}
-
-func (l *life) put(ctx context.Context, peer string, shape Shape, j Job, r *Result) error {
-	r.Bytes = shape.Size
-	_, err := l.insist(ctx, peer, message{Do: doPut, File: j.Remote, Shape: shape, Op: j.Op, Replace: j.Replace})
-	if err != nil {
-		return err
-	}
-	stop := j.report(l.node.sent.have.Load, shape.Size)
-	done, err := l.node.sent.wait(ctx)
-	stop()
-	if err != nil {
-		return err
-	}
-	if done.Error != "" {
+	case done.Error != "":
 		return &RefusedError{Peer: peer, Reason: done.Error}
 	}
-	ours, err := l.node.source.hash(j.Remote, shape).wait(ctx)
-	r.Digest, r.Resumed = ours.String(), done.Resumed
-	if err == nil && r.Digest != done.Digest {
-		err = fmt.Errorf("%w: %s is %s there, and %s here", ErrChecksum, j.Remote, done.Digest, r.Digest)
+	it.result.Resumed = done.Resumed
+	if it.result.SHA256, err = plain(); err != nil {
+		return err
 	}
-	return err
+	return l.node.source.same(it.Remote, sent.shape)
 }
 
-// report calls Progress until it is stopped.
-func (j *Job) report(done func() int64, size int64) (stop func()) {
-	if j.Progress == nil {
-		return func() {}
+// plainAside computes what sha256sum prints, where that is asked for, beside the
+// transfer. It ends with ctx.
+func plainAside(ctx context.Context, j *Job, it *item) (result func() (string, error)) {
+	if !j.SHA256 {
+		return func() (string, error) { return "", nil }
 	}
-	ended, over := make(chan struct{}), make(chan struct{})
+	var sum string
+	var err error
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				j.Progress(min(done(), size), size)
-			case <-over:
-				j.Progress(min(done(), size), size)
-				return
-			}
-		}
+		defer close(done)
+		sum, err = plainDigest(ctx, it.Root, it.Local)
 	}()
-	return func() { close(over); <-ended }
+	return func() (string, error) { <-done; return sum, err }
 }

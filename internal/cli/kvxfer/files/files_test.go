@@ -113,7 +113,18 @@ func (s *site) serveOn(l *rpc.Listener) (stop func() error) {
 }
 
 func (s *site) job(addr, name string) Job {
-	return Job{Addr: addr, Op: Write, Root: s.root, Local: name, Remote: name}
+	return Job{Addr: addr, Op: Write, SHA256: true, Files: []File{{Root: s.root, Local: name, Remote: name}}}
+}
+
+// sends puts one file, recvs gets one.
+func (s *site) sends(j Job) (Result, error) { return one(Send(s.t.Context(), s.config(), j)) }
+func (s *site) recvs(j Job) (Result, error) { return one(Recv(s.t.Context(), s.config(), j)) }
+
+func one(sum Summary, err error) (Result, error) {
+	if len(sum.Results) != 1 {
+		return Result{}, errors.Join(err, errors.New("not one result"))
+	}
+	return sum.Results[0], errors.Join(err, sum.Results[0].Err)
 }
 
 func TestFilesGoBothWays(t *testing.T) {
@@ -130,16 +141,16 @@ func goBothWays(t *testing.T, op Op) {
 		want := client.file(name, size)
 		there := client.job(addr, name)
 		there.Op = op
-		r, err := Send(t.Context(), client.config(), there)
-		if err != nil || r.Bytes != int64(size) || r.Lives != 1 || r.Peer != "server" {
+		r, err := client.sends(there)
+		if err != nil || r.Bytes != int64(size) || r.File != name {
 			t.Fatalf("send %s: %+v, %v", name, r, err)
 		}
 		server.holds(name, want)
 		back := client.job(addr, name)
-		back.Local, back.Op = name+" back", op
-		got, err := Recv(t.Context(), client.config(), back)
-		if plain := Digest(sha256.Sum256(want)).String(); err != nil || got.Digest != plain || r.Digest != plain {
-			t.Fatalf("recv %s: %+v, %v; sent with %s", name, got, err, r.Digest)
+		back.Files[0].Local, back.Op = name+" back", op
+		got, err := client.recvs(back)
+		if plain := Digest(sha256.Sum256(want)).String(); err != nil || got.SHA256 != plain || r.SHA256 != plain {
+			t.Fatalf("recv %s: %+v, %v; sent with %s", name, got, err, r.SHA256)
 		}
 		client.holds(name+" back", want)
 	}
@@ -159,24 +170,24 @@ func TestRefusals(t *testing.T) {
 	old := server.file("old", 1000)
 	client.file("old", 2000)
 	var refused *RefusedError
-	if _, err := Send(t.Context(), client.config(), client.job(addr, "old")); !errors.As(err, &refused) || refused.Peer != "server" {
+	if _, err := client.sends(client.job(addr, "old")); !errors.As(err, &refused) || refused.Peer != "server" {
 		t.Errorf("send over a file: %v", err)
 	}
 	server.holds("old", old)
-	if _, err := Recv(t.Context(), client.config(), client.job(addr, "old")); !errors.Is(err, ErrExists) {
+	if _, err := client.recvs(client.job(addr, "old")); !errors.Is(err, ErrExists) {
 		t.Errorf("recv over a file: %v", err)
 	}
-	if _, err := Recv(t.Context(), client.config(), client.job(addr, "none")); !errors.As(err, &refused) {
+	if _, err := client.recvs(client.job(addr, "none")); !errors.As(err, &refused) {
 		t.Errorf("recv of nothing: %v", err)
 	}
 	secret := client.job(addr, "x")
-	secret.Remote = "../secret"
-	if _, err := Recv(t.Context(), client.config(), secret); err == nil {
+	secret.Files[0].Remote = "../secret"
+	if _, err := client.recvs(secret); err == nil {
 		t.Error("recv of a path")
 	}
 	over := client.job(addr, "old")
 	over.Replace = true
-	if _, err := Send(t.Context(), client.config(), over); err != nil {
+	if _, err := client.sends(over); err != nil {
 		t.Errorf("replace: %v", err)
 	}
 	server.holds("old", client.file("old", 2000))
@@ -188,7 +199,7 @@ func TestResume(t *testing.T) {
 	fabric := loop.New(loop.Config{Auto: true})
 	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
 	want := server.file("f", 20*64<<10)
-	source := &Source{root: server.root}
+	source := &Source{root: server.root, ctx: t.Context()}
 	f, shape, err := source.open("f", 64<<10)
 	if err != nil {
 		t.Fatal(err)
@@ -208,7 +219,7 @@ func TestResume(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.write(4, buf, Checksum{}); !errors.Is(err, ErrChecksum) {
+	if err := s.write(4, buf, Digest{}); !errors.Is(err, ErrDigest) {
 		t.Errorf("a chunk with another checksum: %v", err)
 	}
 	// A crash: one chunk's bytes did not get to the disk, and the last line of the
@@ -216,14 +227,14 @@ func TestResume(t *testing.T) {
 	if _, err := s.part.WriteAt([]byte("lost"), 3*64<<10); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.journal.f.WriteString(line(5, Checksum{1})[:6]); err != nil {
+	if _, err := s.journal.f.WriteString(line(5, Digest{1})[:6]); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	addr, _ := server.serve()
-	r, err := Recv(t.Context(), client.config(), client.job(addr, "f"))
+	r, err := client.recvs(client.job(addr, "f"))
 	if err != nil || r.Resumed != 2*64<<10 {
 		t.Errorf("%+v, %v; want 2 chunks resumed", r, err)
 	}
@@ -240,12 +251,12 @@ func TestChangedFile(t *testing.T) {
 	addr, _ := server.serve()
 	j := client.job(addr, "f")
 	var once sync.Once
-	j.Progress = func(done, size int64) {
-		if done > 0 && done < size {
+	j.Progress = func(p Progress) {
+		if p.Bytes > 0 && p.Bytes < p.Size {
 			once.Do(func() { server.file("f", 50*64<<10) })
 		}
 	}
-	_, err := Recv(t.Context(), client.config(), j)
+	_, err := client.recvs(j)
 	var refused *RefusedError
 	if err != nil && !errors.As(err, &refused) {
 		t.Fatalf("got %v, want the peer's refusal", err)
@@ -253,7 +264,7 @@ func TestChangedFile(t *testing.T) {
 	if err == nil {
 		t.Skip("the file was received before it changed")
 	}
-	r, err := Recv(t.Context(), client.config(), client.job(addr, "f"))
+	r, err := client.recvs(client.job(addr, "f"))
 	if err != nil || r.Resumed != 0 {
 		t.Errorf("%+v, %v; want a fresh start", r, err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // journal remembers which chunks of a file are in its unfinished copy, with
-// their checksums. It is text: the file's shape in the first line, then a line for
+// their digests. It is text: the file's shape in the first line, then a line for
 // each chunk, with a checksum of its own, since the last may have been cut short.
 // It is a hint and no proof: what it says is compared with the bytes when it is
 // read again, so that it need not be on the disk before they are.
@@ -46,8 +46,8 @@ func createJournal(root *os.Root, h header) (*journal, error) {
 	return &journal{f}, nil
 }
 
-// readJournal returns the header and the checksums of the chunks that were noted.
-func readJournal(root *os.Root, name string) (h header, chunks map[int64]Checksum, err error) {
+// readJournal returns the header and the digests of the chunks that were noted.
+func readJournal(root *os.Root, name string) (h header, chunks map[int64]Digest, err error) {
 	f, err := root.Open(journalName(name))
 	if err != nil {
 		return h, nil, err
@@ -57,38 +57,38 @@ func readJournal(root *os.Root, name string) (h header, chunks map[int64]Checksu
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil || h.check() != nil || h.File != name {
 		return h, nil, fmt.Errorf("files: %s: is no journal of %q", journalName(name), name)
 	}
-	chunks = map[int64]Checksum{}
+	chunks = map[int64]Digest{}
 	for lines.Scan() {
-		if i, c, ok := parseLine(lines.Text()); ok && i >= 0 && i < h.chunks() {
-			chunks[i] = c
+		if i, d, ok := parseLine(lines.Text()); ok && i >= 0 && i < h.chunks() {
+			chunks[i] = d
 		}
 	}
 	return h, chunks, lines.Err()
 }
 
-func line(i int64, c Checksum) string {
-	text := fmt.Sprintf("%d %v", i, c)
+func line(i int64, d Digest) string {
+	text := fmt.Sprintf("%d %v", i, d)
 	return fmt.Sprintf("%s %08x\n", text, crc32.ChecksumIEEE([]byte(text)))
 }
 
 // parseLine reads a line, unless it was cut short or is of something else.
-func parseLine(text string) (i int64, c Checksum, ok bool) {
+func parseLine(text string) (i int64, d Digest, ok bool) {
 	var sum string
-	if n, err := fmt.Sscanf(text, "%d %8s", &i, &sum); n != 2 || err != nil {
-		return 0, c, false
+	if n, err := fmt.Sscanf(text, "%d %64s", &i, &sum); n != 2 || err != nil {
+		return 0, d, false
 	}
 	b, err := hex.DecodeString(sum)
-	if err != nil || len(b) != len(c) {
-		return 0, c, false
+	if err != nil || len(b) != len(d) {
+		return 0, d, false
 	}
-	c = Checksum(b)
-	return i, c, strings.TrimSuffix(line(i, c), "\n") == text
+	d = Digest(b)
+	return i, d, strings.TrimSuffix(line(i, d), "\n") == text
 }
 
 // add notes one chunk. It begins with a line of its own, whatever the one before
 // ended with.
-func (j *journal) add(i int64, c Checksum) error {
-	_, err := j.f.WriteString(line(i, c))
+func (j *journal) add(i int64, d Digest) error {
+	_, err := j.f.WriteString(line(i, d))
 	return err
 }
 

@@ -63,7 +63,7 @@ func (l *life) fetched(ctx context.Context, peer, name string, s *Sink, i int64)
 		one.back()
 		return errors.Join(err, r.Refuse("not fetched"))
 	}
-	return l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Checksum(one.sum())) })
+	return l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Digest(one.sum())) })
 }
 
 // borrow asks a peer to lend a chunk and returns its offer.
@@ -98,7 +98,7 @@ func (l *life) borrow(ctx context.Context, peer string, m message) (*transfer.Re
 // takeLent gives an offer to who waits for it.
 func (l *life) takeLent(r *transfer.Request, m message) error {
 	_, n := m.at(m.Index)
-	if r.Direction() != backend.Read || r.Len() != uint64(n)+uint64(len(Checksum{})) {
+	if r.Direction() != backend.Read || r.Len() != uint64(n)+uint64(len(Digest{})) {
 		return fmt.Errorf("files: %v of %d bytes for a chunk of %d that is lent", r.Direction(), r.Len(), n)
 	}
 	l.mu.Lock()

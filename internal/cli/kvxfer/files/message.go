@@ -33,7 +33,7 @@ type message struct {
 	Replace bool   `json:"replace,omitempty"` // put
 	Index   int64  `json:"index,omitempty"`   // chunk, lend
 	Have    int64  `json:"have,omitempty"`    // chunk, lend: bytes that are there
-	Digest  string `json:"digest,omitempty"`  // done
+	Digest  string `json:"digest,omitempty"`  // same
 	Resumed int64  `json:"resumed,omitempty"` // done: bytes that were there before
 	Error   string `json:"error,omitempty"`   // done
 }
@@ -41,7 +41,8 @@ type message struct {
 const (
 	doPut    = "put"    // take this file; the answer says whether
 	doGet    = "get"    // what is this file? The answer has its shape
-	doDigest = "digest" // what is the digest of this file? Empty until it is computed
+	doDigest = "digest" // what is the digest of this file?
+	doSame   = "same"   // this is its digest: answer only if it is yours
 	doChunk  = "chunk"  // write this chunk
 	doLend   = "lend"   // let me read this chunk
 	doLent   = "lent"   // a request of direction READ: this is the chunk
@@ -54,9 +55,11 @@ type note struct {
 	Shape
 	// Digest is the answer to digest.
 	Digest string `json:"digest,omitempty"`
+	// Wait says that there is no answer yet: ask again.
+	Wait bool `json:"wait,omitempty"`
 }
 
-// Sizes of a slot: a chunk and its checksum, or a note.
+// Sizes of a slot: a chunk and its digest, or a note.
 const noteSize = 4 << 10
 
 func (m message) label() (string, error) {

@@ -54,12 +54,11 @@ func (c *Config) offerTime() time.Duration {
 
 // Event is something that a user wants to know.
 type Event struct {
-	Event  string `json:"event"` // attached, lost, renewed, unreachable, receiving, received, failed, sending
-	Peer   string `json:"peer,omitempty"`
-	File   string `json:"file,omitempty"`
-	Bytes  int64  `json:"bytes,omitempty"`
-	Digest string `json:"digest,omitempty"`
-	Why    string `json:"why,omitempty"`
+	Event string `json:"event"` // attached, lost, renewed, unreachable, receiving, received, failed, sending
+	Peer  string `json:"peer,omitempty"`
+	File  string `json:"file,omitempty"`
+	Bytes int64  `json:"bytes,omitempty"`
+	Why   string `json:"why,omitempty"`
 }
 
 // Node is an endpoint over its lives.
@@ -69,7 +68,7 @@ type Node struct {
 	notes  []*memory.Arena
 	source *Source // what peers may read; nil: nothing
 	taker  *taker  // where peers may put files; nil: nowhere
-	sent   sentChunks
+	sent   sentFiles
 }
 
 // newNode maps the memory of all lives.

@@ -88,7 +88,7 @@ func (l *life) written(ctx context.Context, peer, name string, s *Sink, i int64)
 		one.back()
 		return err
 	}
-	err = l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Checksum(one.sum())) })
+	err = l.settle(ctx, session, one, func() error { return s.write(i, one.bytes(n), Digest(one.sum())) })
 	var outcome *transfer.OutcomeError
 	if errors.As(err, &outcome) && ctx.Err() == nil {
 		if why := l.why(ctx, peer, name, s); why != nil {

@@ -12,7 +12,7 @@ import (
 const (
 	MinChunk  = 4 << 10
 	MaxChunk  = 1 << 30
-	maxChunks = 1 << 24
+	maxChunks = 1 << 20
 )
 
 // Shape is how a file is cut.

@@ -7,11 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
-	"io"
 	"io/fs"
+	"maps"
 	"os"
-	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -22,8 +21,8 @@ var (
 	ErrExists = errors.New("the file exists")
 	// ErrChanged: the file is not what it was when it was asked for.
 	ErrChanged = errors.New("the file has changed")
-	// ErrChecksum: bytes do not have the checksum that their sender gave them.
-	ErrChecksum = errors.New("wrong checksum")
+	// ErrDigest: bytes do not have the digest that their sender gave them.
+	ErrDigest = errors.New("wrong digest")
 )
 
 // Sink is a file that comes in. write may be called from several goroutines;
@@ -36,13 +35,11 @@ type Sink struct {
 	part    *os.File // nil once the file is in place
 
 	mu      sync.Mutex
-	journal *journal   // written under mu
-	sums    []Checksum // guarded by mu
-	have    []bool     // guarded by mu
-	ordered *ordered
-	// Resumed is how many bytes were there already, Done how many are there now.
+	journal *journal // written under mu
+	digests *digests // of the chunks that are there
+	// Resumed is how many bytes were there already, done how many are there now.
 	Resumed int64
-	done    atomic.Int64
+	done    *atomic.Int64
 }
 
 // openSink makes an unfinished file, or goes on with one of the same version.
@@ -53,8 +50,7 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 		return nil, err
 	}
 	s := &Sink{
-		root: root, name: name, replace: replace, shape: shape,
-		sums: make([]Checksum, shape.chunks()), ordered: newOrdered(shape), have: make([]bool, shape.chunks()),
+		root: root, name: name, replace: replace, shape: shape, digests: newDigests(shape), done: new(atomic.Int64),
 	}
 	h, noted, err := readJournal(root, name)
 	ours := err == nil && h.Shape == shape
@@ -84,8 +80,8 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 	return s, nil
 }
 
-// finished takes over the checksums of a file that is in place.
-func (s *Sink) finished(ctx context.Context, noted map[int64]Checksum) error {
+// finished takes over the digests of a file that is in place.
+func (s *Sink) finished(ctx context.Context, noted map[int64]Digest) error {
 	f, err := s.root.Open(s.name)
 	if err != nil {
 		return err
@@ -100,7 +96,7 @@ func (s *Sink) finished(ctx context.Context, noted map[int64]Checksum) error {
 	return nil
 }
 
-func (s *Sink) resume(ctx context.Context, noted map[int64]Checksum) (err error) {
+func (s *Sink) resume(ctx context.Context, noted map[int64]Digest) (err error) {
 	if err = s.part.Truncate(s.shape.Size); err == nil {
 		err = s.verify(ctx, s.part, noted)
 	}
@@ -114,70 +110,45 @@ func (s *Sink) resume(ctx context.Context, noted map[int64]Checksum) (err error)
 }
 
 // verify keeps the noted chunks whose bytes are there.
-func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Checksum) error {
-	work := make(chan int64)
-	var workers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		workers.Go(func() {
-			for i := range work {
-				offset, n := s.shape.at(i)
-				h := crc32.New(castagnoli)
-				if read, err := io.Copy(h, io.NewSectionReader(f, offset, n)); err == nil && read == n && Checksum(h.Sum(nil)) == noted[i] {
-					s.took(i, noted[i])
-				}
-			}
-		})
-	}
-	for i := range noted {
-		if ctx.Err() != nil {
-			break
+func (s *Sink) verify(ctx context.Context, f *os.File, noted map[int64]Digest) error {
+	err := hashChunks(ctx, f, s.shape, slices.Sorted(maps.Keys(noted)), func(i int64, d Digest) {
+		if d == noted[i] {
+			s.took(i, d)
 		}
-		work <- i
-	}
-	close(work)
-	workers.Wait()
+	})
 	s.Resumed = s.done.Load()
-	return context.Cause(ctx)
+	return err
 }
 
-func (s *Sink) took(i int64, c Checksum) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.have[i] {
-		s.have[i], s.sums[i] = true, c
+func (s *Sink) took(i int64, d Digest) {
+	if s.digests.set(i, d) {
 		_, n := s.shape.at(i)
 		s.done.Add(n)
 	}
-	s.ordered.wake()
 }
 
 // missing returns the chunks that are not there.
-func (s *Sink) missing() (list []int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, have := range s.have {
-		if !have {
-			list = append(list, int64(i))
-		}
-	}
-	return list
-}
+func (s *Sink) missing() []int64 { return s.digests.missing() }
 
-// write puts a chunk in its place if it has the checksum that its sender gave it.
-func (s *Sink) write(i int64, data []byte, c Checksum) error {
+// write puts a chunk in its place, and keeps it if it has the digest that its sender
+// gave it.
+func (s *Sink) write(i int64, data []byte, want Digest) error {
 	offset, n := s.shape.at(i)
-	if int64(len(data)) != n || checksum(data) != c {
-		return fmt.Errorf("chunk %d: %w", i, ErrChecksum)
+	if int64(len(data)) != n {
+		return fmt.Errorf("chunk %d: %w", i, ErrDigest)
 	}
-	if _, err := s.part.WriteAt(data, offset); err != nil {
+	d, err := writeHashed(s.part, offset, data)
+	switch {
+	case err != nil:
 		return err
+	case d != want:
+		return fmt.Errorf("chunk %d: %w", i, ErrDigest)
 	}
-	s.ordered.pass(i, data)
 	s.mu.Lock()
-	err := s.journal.add(i, c)
+	err = s.journal.add(i, d)
 	s.mu.Unlock()
 	if err == nil {
-		s.took(i, c)
+		s.took(i, d)
 	}
 	return err
 }
@@ -219,8 +190,8 @@ func (s *Sink) complete() error {
 	}
 	old := s.journal
 	s.journal = j
-	for i, c := range s.sums {
-		if err = j.add(int64(i), c); err != nil {
+	for i, d := range s.digests.list { // complete: nobody changes it any more
+		if err = j.add(int64(i), d); err != nil {
 			break
 		}
 	}

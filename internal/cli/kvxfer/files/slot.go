@@ -13,11 +13,11 @@ import (
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
-// slot is memory of one transfer at a time: a chunk and its checksum, or a note.
+// slot is memory of one transfer at a time: a chunk and its digest, or a note.
 type slot struct {
 	arena  *memory.Arena
 	region *transfer.Region
-	room   int64 // bytes before the checksum
+	room   int64 // bytes before the digest
 	of     *slots
 }
 
@@ -80,12 +80,12 @@ func (s *slot) back() { s.of.free <- s }
 // bytes is the memory of n bytes of data.
 func (s *slot) bytes(n int64) []byte { return s.arena.Bytes()[:n] }
 
-// sum is where the checksum of the data is.
-func (s *slot) sum() []byte { return s.arena.Bytes()[s.room : s.room+int64(len(Checksum{}))] }
+// sum is where the digest of the data is.
+func (s *slot) sum() []byte { return s.arena.Bytes()[s.room : s.room+int64(len(Digest{}))] }
 
-// blocks are n bytes and their checksum.
+// blocks are n bytes and their digest.
 func (s *slot) blocks(n int64) []transfer.Block {
-	d := transfer.Block{Offset: uint64(s.room), Len: uint64(len(Checksum{}))}
+	d := transfer.Block{Offset: uint64(s.room), Len: uint64(len(Digest{}))}
 	if n == 0 {
 		return []transfer.Block{d}
 	}

@@ -6,36 +6,53 @@ package files
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 )
 
-// Source is a folder that files are read from, by the names that peers use.
+// Source is what files are read from, by the names that peers use.
 type Source struct {
-	root *os.Root
-	// names maps a peer's name of a file to its name here; nil: any file of the
-	// folder, by its own.
-	names map[string]string
+	root *os.Root        // of any file of the folder, by its own name; nil: of names only
+	name map[string]File // by the peer's name
 
 	ctx  context.Context // of what is hashed
 	mu   sync.Mutex
-	lent map[hashKey]*lent // guarded by mu
+	lent map[lentFile]*lent // guarded by mu
 }
+
+// lentFile is one version of a file, cut in one way.
+type lentFile struct {
+	name string
+	Shape
+}
+
+// lent is what is known of a file whose chunks are read.
+type lent struct {
+	*digests
+	reading bool  // guarded by the Source's mu; the chunks that nobody asked for are hashed
+	failed  error // guarded by the Source's mu; of that, until it is told
+}
+
+// maxLent bounds the files whose digests a source remembers.
+const maxLent = 64
 
 // open returns a file and its shape in chunks of a size.
 func (s *Source) open(name string, chunk int64) (*os.File, Shape, error) {
 	if err := CheckName(name); err != nil {
 		return nil, Shape{}, err
 	}
-	local := name
-	if s.names != nil {
+	file := File{Root: s.root, Local: name}
+	if s.root == nil {
 		var ok bool
-		if local, ok = s.names[name]; !ok {
+		if file, ok = s.name[name]; !ok {
 			return nil, Shape{}, fmt.Errorf("%s: no such file is offered", name)
 		}
 	}
-	f, err := s.root.Open(local)
+	// To open what is no file, a pipe for one, could block.
+	if info, err := file.Root.Stat(file.Local); err == nil && !info.Mode().IsRegular() {
+		return nil, Shape{}, fmt.Errorf("%s: is no regular file", name)
+	}
+	f, err := file.Root.Open(file.Local)
 	if err != nil {
 		return nil, Shape{}, err
 	}
@@ -50,19 +67,98 @@ func (s *Source) open(name string, chunk int64) (*os.File, Shape, error) {
 	return f, Shape{Size: info.Size(), Chunk: chunk, Version: fmt.Sprintf("%x-%x", info.Size(), info.ModTime().UnixNano())}, nil
 }
 
-// read fills into with a chunk, unless the file has changed, and returns its checksum.
-func (s *Source) read(name string, shape Shape, i int64, into []byte) (Checksum, error) {
+// opened opens a file unless it has changed.
+func (s *Source) opened(name string, shape Shape) (*os.File, error) {
 	f, now, err := s.open(name, shape.Chunk)
+	if err == nil && now != shape {
+		_ = f.Close()
+		return nil, fmt.Errorf("%w: %s", ErrChanged, name)
+	}
+	return f, err
+}
+
+// read fills into with a chunk, unless the file has changed, and returns its digest.
+func (s *Source) read(name string, shape Shape, i int64, into []byte) (Digest, error) {
+	f, err := s.opened(name, shape)
 	if err != nil {
-		return Checksum{}, err
+		return Digest{}, err
 	}
 	defer func() { _ = f.Close() }()
-	if now != shape {
-		return Checksum{}, fmt.Errorf("%w: %s", ErrChanged, name)
-	}
 	offset, _ := shape.at(i)
-	if _, err := f.ReadAt(into, offset); err != nil && err != io.EOF {
-		return Checksum{}, err
+	d, err := readHashed(f, offset, into)
+	if err == nil {
+		s.known(name, shape).set(i, d)
 	}
-	return checksum(into), nil
+	return d, err
+}
+
+// known returns what is known of one version of a file. What is forgotten for want of
+// room is computed again.
+func (s *Source) known(name string, shape Shape) *lent {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := lentFile{name, shape}
+	if l := s.lent[key]; l != nil {
+		return l
+	}
+	for old := range s.lent {
+		if len(s.lent) < maxLent {
+			break
+		}
+		delete(s.lent, old)
+	}
+	if s.lent == nil {
+		s.lent = map[lentFile]*lent{}
+	}
+	l := &lent{digests: newDigests(shape)}
+	s.lent[key] = l
+	return l
+}
+
+// digest returns the digest of a file, if it is known by now. Chunks that nobody has
+// asked for, since the peer had them before, are read for it meanwhile.
+func (s *Source) digest(name string, shape Shape) (d Digest, known bool, err error) {
+	if err := s.same(name, shape); err != nil { // also: it has so many chunks, and no more
+		return d, false, err
+	}
+	l := s.known(name, shape)
+	if d, known = l.root(); known {
+		return d, true, nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err, l.failed = l.failed, nil; err == nil && !l.reading {
+		l.reading = true
+		go func() {
+			err := s.complete(name, shape, l)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			l.reading, l.failed = false, err
+		}()
+	}
+	return d, false, err
+}
+
+func (s *Source) complete(name string, shape Shape, l *lent) error {
+	f, err := s.opened(name, shape)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }()
+	if err := hashChunks(s.ctx, f, shape, l.missing(), func(i int64, d Digest) { l.set(i, d) }); err != nil {
+		return err
+	}
+	if len(l.missing()) > 0 {
+		return fmt.Errorf("%s: cannot be read", name)
+	}
+	return s.same(name, shape)
+}
+
+// same refuses a file that has changed.
+func (s *Source) same(name string, shape Shape) error {
+	f, err := s.opened(name, shape)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"sync/atomic"
 )
 
 // taker is a folder that peers put files into.
@@ -18,6 +17,9 @@ type taker struct {
 	mu   sync.Mutex
 	jobs map[string]*takeJob // guarded by mu; by the file's name
 }
+
+// maxTaken bounds the files that come in at the same time; further ones wait.
+const maxTaken = 64
 
 // takeJob is one file that comes in.
 type takeJob struct {
@@ -43,6 +45,9 @@ func (t *taker) put(l *life, peer string, m message) (note, error) {
 		}
 		return note{}, fmt.Errorf("%s is just being written", m.File)
 	}
+	if len(t.jobs) >= maxTaken {
+		return note{Wait: true}, nil
+	}
 	job := &takeJob{peer: peer, shape: m.Shape, life: l}
 	t.jobs[m.File] = job
 	l.start(func() {
@@ -60,9 +65,7 @@ func (l *life) takeIn(root *os.Root, peer string, m message) {
 	done := message{Do: doDone, File: m.File, Shape: m.Shape}
 	if err == nil {
 		done.Resumed = s.Resumed
-		var d Digest
-		d, err = l.complete(l.ctx, peer, m.File, m.Op, s)
-		done.Digest = d.String()
+		err = l.complete(l.ctx, peer, m.File, m.Op, s)
 	}
 	if l.ctx.Err() != nil { // the peer asks again, in the next life
 		return
@@ -71,7 +74,7 @@ func (l *life) takeIn(root *os.Root, peer string, m message) {
 		done.Error = failed(err).Error
 		tell(Event{Event: "failed", Peer: peer, File: m.File, Why: err.Error()})
 	} else {
-		tell(Event{Event: "received", Peer: peer, File: m.File, Bytes: m.Size, Digest: done.Digest})
+		tell(Event{Event: "received", Peer: peer, File: m.File, Bytes: m.Size})
 	}
 	if _, err := l.insist(l.ctx, peer, done); err == nil && done.Error == "" {
 		if err := s.forget(); err != nil {
@@ -82,80 +85,32 @@ func (l *life) takeIn(root *os.Root, peer string, m message) {
 
 // complete gets what is missing and puts the file in its place, if it has the digest
 // that it has at the peer.
-func (l *life) complete(ctx context.Context, peer, name string, op Op, s *Sink) (d Digest, err error) {
-	hashed, stop := context.WithCancel(ctx)
-	h := startHashing(func() (Digest, error) { return s.hash(hashed) })
-	defer func() {
-		stop()
-		<-h.done // it reads the file
-		err = errors.Join(err, s.Close())
-	}()
-	if _, err = l.insist(ctx, peer, message{Do: doDigest, File: name, Shape: s.shape}); err != nil { // that it begins
-		return d, err
-	}
+func (l *life) complete(ctx context.Context, peer, name string, op Op, s *Sink) (err error) {
+	defer func() { err = errors.Join(err, s.Close()) }()
 	if err = l.pull(ctx, peer, name, op, s); err != nil {
-		return d, err
+		return err
 	}
-	if d, err = h.wait(ctx); err != nil {
-		return d, err
+	if err = l.compare(ctx, peer, name, s); err != nil {
+		return err
 	}
-	theirs, err := l.theirDigest(ctx, peer, name, s.shape)
-	if err == nil && theirs != d.String() {
-		err = errors.Join(fmt.Errorf("%w: %s is %s here, and %s at %s", ErrChecksum, name, d, theirs, peer), s.forget())
+	return s.finish()
+}
+
+// compare asks for the digest that the file has at the peer, and says which it has here.
+// What the peer answers lies in memory that the network of the data could reach; that it
+// answers at all, only to the same digest, comes over the stream, which TLS protects.
+func (l *life) compare(ctx context.Context, peer, name string, s *Sink) error {
+	ours, known := s.digests.root()
+	if !known {
+		return fmt.Errorf("%s: %d chunks are missing", name, len(s.missing()))
+	}
+	n, err := l.until(ctx, peer, message{Do: doDigest, File: name, Shape: s.shape})
+	if err == nil && n.Digest != ours.String() {
+		// Whichever chunk it is: none of them is worth keeping.
+		return errors.Join(fmt.Errorf("%w: %s is %s here, and %s at %s", ErrDigest, name, ours, n.Digest, peer), s.forget())
 	}
 	if err == nil {
-		err = s.finish()
+		_, err = l.insist(ctx, peer, message{Do: doSame, File: name, Shape: s.shape, Digest: ours.String()})
 	}
-	return d, err
-}
-
-// sentChunks are what a node that puts a file knows of it.
-type sentChunks struct {
-	mu    sync.Mutex
-	shape Shape
-	have  atomic.Int64 // bytes that the peer has
-	done  chan message // nil unless a file is put
-}
-
-func (s *sentChunks) begin(shape Shape) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.shape, s.done = shape, make(chan message, 1)
-}
-
-// told takes in how many bytes the peer has.
-func (s *sentChunks) told(m message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if m.Shape == s.shape {
-		s.have.Store(max(s.have.Load(), m.Have))
-	}
-}
-
-// is reports whether that is the file that is put.
-func (s *sentChunks) is(shape Shape) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.done != nil && s.shape == shape
-}
-
-// finished takes the peer's word that the file is in place, or never will be.
-func (s *sentChunks) finished(m message) {
-	if m.Error == "" {
-		s.have.Store(m.Size)
-	}
-	select {
-	case s.done <- m:
-	default: // again: it was told already
-	}
-}
-
-// wait waits for the peer's word.
-func (s *sentChunks) wait(ctx context.Context) (message, error) {
-	select {
-	case m := <-s.done:
-		return m, nil
-	case <-ctx.Done():
-		return message{}, context.Cause(ctx)
-	}
+	return err
 }
