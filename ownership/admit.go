@@ -38,7 +38,7 @@ func (c *core) admit(spec SessionSpec) error {
 	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),
 		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
 	if err == nil {
-		if err := c.addSession(spec, covered); err != nil {
+		if err := c.addSession(spec, r, covered); err != nil {
 			c.admits = before
 			return err
 		}
@@ -51,7 +51,8 @@ func (c *core) admit(spec SessionSpec) error {
 	return c.refusal(err, spec.Name.what(), detail)
 }
 
-func (c *core) addSession(spec SessionSpec, covered bool) error {
+// addSession takes in what was found valid; r is the record of its request, nil if that is new.
+func (c *core) addSession(spec SessionSpec, r *request, covered bool) error {
 	defaultTo(&spec.RequestTimeout, c.cfg.RequestTimeout)
 	defaultTo(&spec.Grace, c.cfg.Grace)
 	rules, _ := sessionrules.New() // nothing to refuse
@@ -62,8 +63,11 @@ func (c *core) addSession(spec SessionSpec, covered bool) error {
 	c.admitted++
 	e := c.endpoint(spec.Name.Request.Endpoint)
 	s := &session{creator: e, number: spec.Name.Request.Number, attempt: spec.Name.Attempt, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
-	r := e.request(s.number)
+	if r == nil {
+		r = e.newRequest(s.number)
+	}
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
+	c.recent = s
 	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
@@ -191,9 +195,5 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec, co *cohort) ([]C
 	c.unsettledOwners++
 	c.counters.Admitted++
 	c.touch(o)
-	names := make([]ClaimName, o.total())
-	for i := range names {
-		names[i] = o.claimName(i)
-	}
-	return names, nil
+	return o.claimNames(), nil
 }

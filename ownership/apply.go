@@ -34,37 +34,34 @@ const outsider = -1
 // the cohort, under a name that is otherwise current, is the outsider: conflict
 // is judged before a fence's stale (contract §11).
 func (c *core) resolve(n *ClaimName, side Side) (*owner, int, error) {
-	stale := func(why string) (*owner, int, error) {
-		return nil, 0, fail(KindStale, n.what(), why)
-	}
 	s := c.owned(n.Piece.Session)
 	if s == nil {
-		return stale("its session is not owned")
+		return nil, 0, fail(KindStale, n.what(), "its session is not owned")
 	}
 	if side != 0 && s.side != side {
 		return nil, 0, fail(KindInvalid, n.what(), "is of a "+s.side.String()+" session")
 	}
 	o := s.piece(n.Piece.Piece)
 	if o == nil {
-		return stale("its piece is not owned")
+		return nil, 0, fail(KindStale, n.what(), "its piece is not owned")
 	}
 	if n.Owner != o.peer(0).self {
-		return stale("its owner is another incarnation of this endpoint")
+		return nil, 0, fail(KindStale, n.what(), "its owner is another incarnation of this endpoint")
 	}
 	offset := n.Sequence - o.first // wraps for one that is smaller
 	within := offset < uint64(o.total())
 	i := int(offset)
 	if within && o.peer(i).accessor == n.Accessor {
 		if o.peer(i).incarnation != n.Incarnation {
-			return stale("it names another incarnation of " + string(n.Accessor))
+			return nil, 0, fail(KindStale, n.what(), "it names another incarnation of "+string(n.Accessor))
 		}
 		return o, i, nil
 	}
 	if !within || o.find(n.Accessor) >= 0 {
-		return stale("its sequence is not the current one")
+		return nil, 0, fail(KindStale, n.what(), "its sequence is not the current one")
 	}
 	if c.isGone(n.Accessor, n.Incarnation) {
-		return stale("its accessor's incarnation is gone")
+		return nil, 0, fail(KindStale, n.what(), "its accessor's incarnation is gone")
 	}
 	return o, outsider, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/kvxfer/kvxfer/gen/admission"
 	memberrules "github.com/kvxfer/kvxfer/gen/member"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/gen/receive"
 	"github.com/kvxfer/kvxfer/gen/send"
 	sessionrules "github.com/kvxfer/kvxfer/gen/session"
@@ -100,7 +101,7 @@ func (c *core) end(err error) (Effects, error) {
 		c.admission = now
 		c.log.add(e)
 	}
-	if KindOf(err) == KindStale {
+	if err != nil && KindOf(err) == KindStale {
 		c.counters.Stale++
 	}
 	effects := c.log.take()
@@ -122,7 +123,7 @@ func (c *core) takeContainment() *Containment {
 
 // owned returns the session of that name, nil unless it is owned.
 func (c *core) owned(name SessionName) *session {
-	if s := c.recent; s != nil && s.is(&name) {
+	if s := c.recent; s != nil && s.is(name) {
 		return s
 	}
 	if a := c.knownRequest(name.Request).find(name.Attempt); a != nil && a.session != nil {
@@ -184,22 +185,26 @@ func (c *core) flush() {
 	// What ended comes before what is quiet, over all sessions of the step.
 	for _, s := range c.touchedSessions {
 		s.marks &^= markTouched
-		c.tellQuiet(s)
+		if s.marks.has(markQuiet) {
+			c.tellQuiet(s)
+		}
 	}
-	c.touchedOwners, c.touchedSessions = emptied(c.touchedOwners), emptied(c.touchedSessions)
+	c.touchedOwners, c.touchedSessions = c.touchedOwners[:0], c.touchedSessions[:0]
+	if cap(c.touchedSessions) > maxTouched || cap(c.touchedOwners) > maxTouched {
+		c.touchedOwners, c.touchedSessions = nil, nil
+	}
 }
 
-// emptied returns a list for the next step: the same one, unless it is long, as what
-// it names lives on.
-func emptied[T any](list []T) []T {
-	if cap(list) > 64 {
-		return nil
-	}
-	return list[:0]
-}
+// maxTouched is how long a list may be that the next step takes over: what it names
+// lives on.
+const maxTouched = 64
 
-// settle brings a session's clock and messages up to date.
+// settle brings a session's clock and messages up to date. For one that is ACTIVE
+// both are, unless a mark says otherwise.
 func (c *core) settle(s *session) {
+	if s.outcome() == outcome.Active && s.marks&(markArmed|markTrigger|markExpired) == 0 {
+		return
+	}
 	was := s.clock.Settled()
 	c.tellClock(s)
 	switch is := s.clock.Settled(); {

@@ -22,24 +22,31 @@ const (
 // newHeard is of n claims that are new at that time.
 func newHeard(n int, at time.Duration) heard {
 	h := make(heard, n+(n+heardGroup-1)/heardGroup)
-	for i := range h {
-		if i%(heardGroup+1) > 0 { // the words of the events stay 0
-			h[i] = uint64(at)
-		}
+	for i := range n {
+		h[timeOf(i)] = uint64(at)
 	}
 	return h
 }
 
 // since returns when claim i entered its state.
-func (h heard) since(i int) time.Duration { return time.Duration(h[i/heardGroup+1+i]) }
+func (h heard) since(i int) time.Duration { return time.Duration(h[timeOf(i)]) }
 
 // by returns the event that led to the state of claim i, 0 for the first one.
 func (h heard) by(i int) claim.Event {
-	return claim.Event(h[i/heardGroup*(heardGroup+1)] >> (i % heardGroup * heardBits) & (1<<heardBits - 1))
+	word, shift := eventOf(i)
+	return claim.Event(h[word] >> shift & (1<<heardBits - 1))
 }
 
 func (h heard) set(i int, at time.Duration, by claim.Event) {
-	h[i/heardGroup+1+i] = uint64(at)
-	events, shift := &h[i/heardGroup*(heardGroup+1)], i%heardGroup*heardBits
-	*events = *events&^((1<<heardBits-1)<<shift) | uint64(by)<<shift
+	h[timeOf(i)] = uint64(at)
+	word, shift := eventOf(i)
+	h[word] = h[word]&^((1<<heardBits-1)<<shift) | uint64(by)<<shift
+}
+
+// timeOf and eventOf say where a claim's are. Unsigned, a division is a shift.
+
+func timeOf(i int) uint { return uint(i) + uint(i)/heardGroup + 1 }
+
+func eventOf(i int) (word, shift uint) {
+	return uint(i) / heardGroup * (heardGroup + 1), uint(i) % heardGroup * heardBits
 }

@@ -65,9 +65,6 @@ func (i *inbox) put(a *arrival) {
 // take empties the inbox and returns what was in it in the order of arrival
 // times; equal times keep the order of the calls.
 func (i *inbox) take() []*arrival {
-	if !i.some.Load() {
-		return nil // nearly always: worth no lock
-	}
 	i.mu.Lock()
 	list := i.waiting
 	i.waiting = nil

@@ -51,6 +51,9 @@ func (k *keptRequests) add(r keptRequest, room, share int) bool {
 
 // take removes and returns what matches, in the order of arrival.
 func (k *keptRequests) take(id RequestID, match func(keptRequest) bool) []keptRequest {
+	if k.n == 0 {
+		return nil // nearly always: worth no search
+	}
 	list := k.byRequest[id]
 	if len(list) == 0 {
 		return nil

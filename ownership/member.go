@@ -112,17 +112,16 @@ func (c *core) visit(s *session, from Member) *member {
 
 // count keeps the totals of a claim that moved: the peer's, and the member's in a session that has a list.
 func (o *owner) count(i int, from, to claim.State) {
-	p := o.peer(i)
 	if from == claim.InDoubt {
-		p.doubts--
+		o.peer(i).doubts--
 	}
 	if to == claim.InDoubt {
-		p.doubts++
+		o.peer(i).doubts++
 	}
-	if from.Live() == to.Live() {
+	if !o.session.listed() || from.Live() == to.Live() {
 		return
 	}
-	if m := o.session.member(p); m != nil {
+	if m := o.session.member(o.peer(i)); m != nil {
 		if to.Live() {
 			m.live++
 		} else {

@@ -97,6 +97,17 @@ func (o *owner) claimName(i int) ClaimName {
 	return ClaimName{p.self, o.name(), p.accessor, p.incarnation, o.first + uint64(i)}
 }
 
+// claimNames returns those of all its claims.
+func (o *owner) claimNames() []ClaimName {
+	piece := o.name()
+	names := make([]ClaimName, o.total())
+	for i, p := range o.shape.cohort.peers {
+		n := &names[i]
+		n.Owner, n.Piece, n.Accessor, n.Incarnation, n.Sequence = p.self, piece, p.accessor, p.incarnation, o.first+uint64(i)
+	}
+	return names
+}
+
 // find returns the index of the accessor's claim, -1 outside of the cohort.
 func (o *owner) find(a Accessor) int {
 	return slices.IndexFunc(o.shape.cohort.peers, func(p *peer) bool { return p.accessor == a })

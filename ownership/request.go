@@ -151,7 +151,7 @@ func (r *request) holds() bool {
 type endpoint struct {
 	name      string
 	watermark uint64 // ids below it are over for good
-	ids       minHeap
+	ids       ascending
 	requests  map[uint64]*request // by number: a key of half the size, and a faster one, than an id
 }
 
@@ -173,13 +173,6 @@ func (c *core) knownRequest(id RequestID) *request {
 		return e.requests[id.Number]
 	}
 	return nil
-}
-
-// forgetRequest drops the record of a request.
-func (c *core) forgetRequest(id RequestID) {
-	if e := c.endpoints[id.Endpoint]; e != nil {
-		delete(e.requests, id.Number)
-	}
 }
 
 // requests visits the records of all requests, in no order.
@@ -210,12 +203,16 @@ func (c *core) passed(r RequestID) bool {
 
 // request returns the record of a request, a new one if there is none.
 func (e *endpoint) request(number uint64) *request {
-	r := e.requests[number]
-	if r == nil {
-		r = &request{}
-		e.requests[number] = r
-		e.ids.push(number)
+	if r := e.requests[number]; r != nil {
+		return r
 	}
+	return e.newRequest(number)
+}
+
+func (e *endpoint) newRequest(number uint64) *request {
+	r := &request{}
+	e.requests[number] = r
+	e.ids.push(number)
 	return r
 }
 
@@ -244,11 +241,11 @@ func (c *core) setWatermark(name string, below uint64) error {
 	}
 	e = c.endpoint(name)
 	e.watermark = below
-	for len(e.ids) > 0 && e.ids[0] < below {
-		id := RequestID{name, e.ids.pop()}
-		c.dropTombstone(id)
-		if r := c.knownRequest(id); r != nil && !r.holds() {
-			c.forgetRequest(id)
+	for number, ok := e.ids.popBelow(below); ok; number, ok = e.ids.popBelow(below) {
+		r := e.requests[number]
+		c.dropTombstone(e, number, r)
+		if r != nil && !r.holds() {
+			delete(e.requests, number)
 		}
 	}
 	for _, k := range c.kept.takeBelow(name, below) {
@@ -257,9 +254,9 @@ func (c *core) setWatermark(name string, below uint64) error {
 	return nil
 }
 
-// dropTombstone retires a tombstone, and its record where that is all it held.
-func (c *core) dropTombstone(id RequestID) {
-	r := c.knownRequest(id)
+// dropTombstone retires the tombstone that a record has, and the record where that is
+// all it held.
+func (c *core) dropTombstone(e *endpoint, number uint64, r *request) {
 	t := r.tombstone()
 	if t == nil {
 		return
@@ -270,7 +267,7 @@ func (c *core) dropTombstone(id RequestID) {
 	}
 	c.admits.DropTombstone(c.admitting[:0])
 	if r.newest() == 0 {
-		c.forgetRequest(id)
+		delete(e.requests, number)
 	}
 }
 
@@ -280,10 +277,9 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 	if e == nil {
 		return
 	}
-	for _, n := range e.ids {
-		id := RequestID{string(a), n}
-		if t := c.knownRequest(id).tombstone(); t != nil && (life.IsZero() || t.life.IsZero() || t.life == life) {
-			c.dropTombstone(id)
+	for number, r := range e.requests {
+		if t := r.tombstone(); t != nil && (life.IsZero() || t.life.IsZero() || t.life == life) {
+			c.dropTombstone(e, number, r)
 		}
 	}
 }
@@ -292,40 +288,5 @@ func (c *core) retireTombstones(a Accessor, life Incarnation) {
 func countDown[K comparable](counts map[K]int, key K) {
 	if counts[key]--; counts[key] == 0 {
 		delete(counts, key)
-	}
-}
-
-// minHeap is a heap of numbers; one that was pushed twice comes out twice.
-type minHeap []uint64
-
-func (h *minHeap) push(n uint64) {
-	*h = append(*h, n)
-	for i := len(*h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if (*h)[up] <= (*h)[i] {
-			return
-		}
-		(*h)[up], (*h)[i] = (*h)[i], (*h)[up]
-		i = up
-	}
-}
-
-func (h *minHeap) pop() uint64 {
-	old := *h
-	n, last := old[0], len(old)-1
-	old[0] = old[last]
-	*h = old[:last]
-	for i := 0; ; {
-		least := i
-		for _, k := range [2]int{2*i + 1, 2*i + 2} {
-			if k < last && old[k] < old[least] {
-				least = k
-			}
-		}
-		if least == i {
-			return n
-		}
-		old[i], old[least] = old[least], old[i]
-		i = least
 	}
 }

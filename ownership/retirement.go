@@ -10,8 +10,14 @@ import (
 	"github.com/kvxfer/kvxfer/gen/trigger"
 )
 
-// arm starts the request clock at the first publication; nothing extends it.
-func (c *core) arm(s *session) { s.clock.Arm(c.now, nil) }
+// arm starts the request clock at the first publication; nothing extends it. A step
+// has one time: asking once in it is enough.
+func (c *core) arm(s *session) {
+	if !s.marks.has(markArmed) {
+		s.clock.Arm(c.now, nil)
+		s.marks |= markArmed
+	}
+}
 
 // tellClock says how the session stands after a step, where that is news; the clock
 // decides whether a drain has started.
@@ -26,7 +32,7 @@ func (c *core) tellClock(s *session) {
 	default:
 		news = false
 	}
-	s.marks &^= markTrigger | markExpired
+	s.marks &^= markArmed | markTrigger | markExpired
 	if news || c.runs(s) != (s.place > 0) {
 		c.schedule(s)
 	}

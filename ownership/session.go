@@ -34,6 +34,7 @@ type marks uint8
 
 const (
 	markTouched marks = 1 << iota
+	markArmed         // something was published
 	markTrigger       // something starts a drain (contract §6)
 	markExpired       // its request clock ran out
 	markQuiet         // a member of it is to be told that it is quiesced
@@ -66,7 +67,7 @@ func (s *session) name() SessionName {
 }
 
 // is reports whether that is the session's name.
-func (s *session) is(name *SessionName) bool {
+func (s *session) is(name SessionName) bool {
 	return s.number == name.Request.Number && s.attempt == name.Attempt && s.creator.name == name.Request.Endpoint
 }
 

@@ -58,9 +58,6 @@ func (s *session) stands() memberrules.Standing {
 
 // tellQuiet queues the SESSION_QUIESCED that tell found.
 func (c *core) tellQuiet(s *session) {
-	if !s.marks.has(markQuiet) {
-		return
-	}
 	s.marks &^= markQuiet
 	members := s.members()
 	for k := range members {

@@ -32,6 +32,7 @@ type systemGen struct {
 	sums       bool        // of times
 	flags      []*expr.Var // kept as bits of one number
 	errors     []string    // declarations of static errors
+	answers    map[string]answer
 	err        error
 	b          bytes.Buffer
 }
@@ -65,7 +66,7 @@ func sortedTags(t *expr.Type) []string {
 // generateSystem renders the package of a system.
 func generateSystem(sys *load.System, opt Options) ([]File, error) {
 	g := &systemGen{sys: sys, opt: opt, imports: map[string]bool{}, lane: map[int]bool{}, helpers: map[string]*expr.Var{},
-		sets: map[*expr.IndexSet]bool{}, masks: map[*expr.Def]bool{}}
+		sets: map[*expr.IndexSet]bool{}, masks: map[*expr.Def]bool{}, answers: map[string]answer{}}
 	if err := g.names(); err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ package codegen
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/expr"
@@ -131,9 +132,17 @@ func (g *systemGen) validity(l *expr.Local) string {
 }
 
 func (g *systemGen) stmts(list []*expr.Stmt) {
+	outer := g.answers
+	g.answers = maps.Clone(outer)
 	for i, s := range list {
+		g.askOnce(list[i:])
+		if s.Op == expr.For {
+			g.forget(s)
+		}
 		g.stmt(s, list[i+1:])
+		g.forget(s)
 	}
+	g.answers = outer
 }
 
 func (g *systemGen) stmt(s *expr.Stmt, rest []*expr.Stmt) {

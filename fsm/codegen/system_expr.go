@@ -64,7 +64,11 @@ func (g *systemGen) exprPrec(n *expr.Node) (text string, prec int) {
 	case expr.Min, expr.Max:
 		return map[expr.Op]string{expr.Min: "min", expr.Max: "max"}[n.Op] + "(" + g.args(n.Args) + ")", unary
 	case expr.Would:
-		return g.offerCall("would", n.Args[0], n.Args[1]), unary
+		call := g.offerCall("would", n.Args[0], n.Args[1])
+		if a, known := g.answers[call]; known && !a.ended {
+			return a.local, unary
+		}
+		return call, unary
 	case expr.Decide:
 		return g.decide(n), unary
 	}

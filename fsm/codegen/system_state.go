@@ -255,7 +255,10 @@ func (g *systemGen) getters() {
 func (g *systemGen) definitions() {
 	for _, d := range g.published() {
 		g.doc("%s reports what the spec defines as %s: %s.", load.GoName(d.Name), d.Name, d.Body)
-		g.p("func (s *System) %s(%s) %s { return %s }\n", load.GoName(d.Name), g.params(d.Params), g.goType(d.Body.Type), g.expr(d.Body))
+		g.p("func (s *System) %s(%s) %s {", load.GoName(d.Name), g.params(d.Params), g.goType(d.Body.Type))
+		g.askOnceIn(d.Body)
+		g.p("return %s\n}\n", g.expr(d.Body))
+		clear(g.answers)
 	}
 }
 

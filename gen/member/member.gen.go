@@ -153,7 +153,9 @@ func (s *System) OwesRequest() bool { return s.flags.has(flagOwesRequest) }
 func (s *System) OwesCancel() bool { return s.flags.has(flagOwesCancel) }
 
 // Owes reports what the spec defines as owes: owes_request || owes_cancel.
-func (s *System) Owes() bool { return s.flags.has(flagOwesRequest) || s.flags.has(flagOwesCancel) }
+func (s *System) Owes() bool {
+	return s.flags.has(flagOwesRequest) || s.flags.has(flagOwesCancel)
+}
 
 // Tell is the action tell: after a step: how the session stands, and whether the peer has a claim
 // that is live, a gate that is PUBLISHING, a claim that is not fenced.

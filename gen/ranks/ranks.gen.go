@@ -130,7 +130,9 @@ func (s *System) Ended() bool { return s.flags.has(flagEnded) }
 func (s *System) Retired() bool { return s.flags.has(flagRetired) }
 
 // Safe reports what the spec defines as safe: drained[r] || fenced[r].
-func (s *System) Safe(r int) bool { return s.drained>>r&1 != 0 || s.fenced>>r&1 != 0 }
+func (s *System) Safe(r int) bool {
+	return s.drained>>r&1 != 0 || s.fenced>>r&1 != 0
+}
 
 // AllSucceeded reports what the spec defines as all_succeeded: all(a, ranks, answers[a] ==
 // SUCCEEDED).
@@ -139,7 +141,9 @@ func (s *System) AllSucceeded() bool {
 }
 
 // AllSafe reports what the spec defines as all_safe: all(r, ranks, safe(r)).
-func (s *System) AllSafe() bool { return s.allRanks()&^s.safeMask() == 0 }
+func (s *System) AllSafe() bool {
+	return s.allRanks()&^s.safeMask() == 0
+}
 
 // Hopeless reports what the spec defines as hopeless: any(r, ranks, in(answers[r], FAILED,
 // CANCELLED) || !safe(r) && gone[r] || fenced[r] && answers[r] != SUCCEEDED).
@@ -303,10 +307,12 @@ var (
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 
 func (l *lanes3) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 	l[2] = l[2]&^(1<<i) | uint64(v)>>2&1<<i

@@ -168,7 +168,9 @@ func (s *System) Counts(a int) bool {
 }
 
 // Counting reports what the spec defines as counting: count(a, accessors, counts(a)).
-func (s *System) Counting() int { return bits.OnesCount64(s.allAccessors() & s.countsMask()) }
+func (s *System) Counting() int {
+	return bits.OnesCount64(s.allAccessors() & s.countsMask())
+}
 
 // MayDeliver reports what the spec defines as may_deliver: in(claims[a], UNPUBLISHED, PUBLISHED)
 // || delivered(a).
@@ -217,7 +219,8 @@ func (s *System) MayScatter() bool {
 // in(would(claims[a], e), moved, duplicate) && (e == done_ok && would(verdicts[a], done_ok) ==
 // conflict || e == done_failed && would(verdicts[a], done_failed) == conflict).
 func (s *System) Contradicts(a int, e claim.Event) bool {
-	return s.wouldClaims(a, e) == fsm.Conflict || (s.wouldClaims(a, e) == fsm.Moved || s.wouldClaims(a, e) == fsm.Duplicate) && (e == claim.DoneOK && s.wouldVerdicts(a, verdict.DoneOK) == fsm.Conflict || e == claim.DoneFailed && s.wouldVerdicts(a, verdict.DoneFailed) == fsm.Conflict)
+	wouldClaims := s.wouldClaims(a, e)
+	return wouldClaims == fsm.Conflict || (wouldClaims == fsm.Moved || wouldClaims == fsm.Duplicate) && (e == claim.DoneOK && s.wouldVerdicts(a, verdict.DoneOK) == fsm.Conflict || e == claim.DoneFailed && s.wouldVerdicts(a, verdict.DoneFailed) == fsm.Conflict)
 }
 
 // LocalEnd reports what the spec defines as local_end: local == IN_DOUBT && would(local, settle)
@@ -614,13 +617,14 @@ func (s *System) doReact(out []Effect, by trigger.Trigger) []Effect {
 
 // doGive is the procedure give.
 func (s *System) doGive(out []Effect, a int, e claim.Event, by trigger.Trigger) []Effect {
-	if s.wouldClaims(a, e) == fsm.Ignored {
+	wouldClaims := s.wouldClaims(a, e)
+	if wouldClaims == fsm.Ignored {
 		out = append(out, Effect{Kind: IgnoredOneEffect})
 	}
-	if s.wouldClaims(a, e) == fsm.Duplicate {
+	if wouldClaims == fsm.Duplicate {
 		out = append(out, Effect{Kind: RepeatedEffect})
 	}
-	if s.wouldClaims(a, e) == fsm.Moved || s.wouldClaims(a, e) == fsm.Duplicate {
+	if wouldClaims == fsm.Moved || wouldClaims == fsm.Duplicate {
 		if e == claim.DoneOK {
 			s.offerVerdicts(a, verdict.DoneOK)
 		}
@@ -628,7 +632,7 @@ func (s *System) doGive(out []Effect, a int, e claim.Event, by trigger.Trigger) 
 			s.offerVerdicts(a, verdict.DoneFailed)
 		}
 	}
-	if s.wouldClaims(a, e) == fsm.Moved {
+	if wouldClaims == fsm.Moved {
 		out = append(out, Effect{Kind: ClaimMovedEffect, A: a, Event: e, Was: claim.State(s.claims.get(a))})
 		s.offerClaims(a, e)
 		if e == claim.Settle {
@@ -644,13 +648,14 @@ func (s *System) doGive(out []Effect, a int, e claim.Event, by trigger.Trigger) 
 
 // doGiveLocal is the procedure give_local.
 func (s *System) doGiveLocal(out []Effect, e claim.Event, by trigger.Trigger) []Effect {
-	if s.wouldLocal(e) == fsm.Ignored {
+	wouldLocal := s.wouldLocal(e)
+	if wouldLocal == fsm.Ignored {
 		out = append(out, Effect{Kind: IgnoredOneEffect})
 	}
-	if s.wouldLocal(e) == fsm.Duplicate {
+	if wouldLocal == fsm.Duplicate {
 		out = append(out, Effect{Kind: RepeatedEffect})
 	}
-	if s.wouldLocal(e) == fsm.Moved {
+	if wouldLocal == fsm.Moved {
 		out = append(out, Effect{Kind: LocalMovedEffect, Event: e, Was: s.local})
 		s.offerLocal(e)
 		if e == claim.Doubt {
@@ -822,9 +827,13 @@ var (
 // lanes2 holds a number of 2 bits for each of 64 members: bit k of all of them in word k.
 type lanes2 [2]uint64
 
-func (l *lanes2) get(i int) uint8 { return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 }
+func (l *lanes2) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
+	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1
+}
 
 func (l *lanes2) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 }
@@ -843,10 +852,12 @@ func (l *lanes2) fill(members uint64, v uint8) {
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 
 func (l *lanes3) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 	l[2] = l[2]&^(1<<i) | uint64(v)>>2&1<<i

@@ -110,7 +110,9 @@ func (s *System) Waits() bool {
 }
 
 // GraceEnds reports what the spec defines as grace_ends: start + grace.
-func (s *System) GraceEnds() time.Duration { return later(s.start, s.grace) }
+func (s *System) GraceEnds() time.Duration {
+	return later(s.start, s.grace)
+}
 
 // Drains reports what the spec defines as drains: ended && !settled && draining && !closed.
 func (s *System) Drains() bool {

@@ -627,16 +627,17 @@ func (s *System) doReact(out []Effect, by trigger.Trigger) []Effect {
 
 // doGive is the procedure give.
 func (s *System) doGive(out []Effect, a int, e claim.Event, by trigger.Trigger) []Effect {
-	if s.wouldClaims(a, e) == fsm.Ignored {
+	wouldClaims := s.wouldClaims(a, e)
+	if wouldClaims == fsm.Ignored {
 		out = append(out, Effect{Kind: IgnoredOneEffect})
 	}
-	if s.wouldClaims(a, e) == fsm.Duplicate {
+	if wouldClaims == fsm.Duplicate {
 		out = append(out, Effect{Kind: RepeatedEffect})
 	}
-	if e == claim.DoneOK && (s.wouldClaims(a, e) == fsm.Moved || s.wouldClaims(a, e) == fsm.Duplicate) {
+	if e == claim.DoneOK && (wouldClaims == fsm.Moved || wouldClaims == fsm.Duplicate) {
 		s.offerVerdicts(a, verdict.DoneOK)
 	}
-	if s.wouldClaims(a, e) == fsm.Moved {
+	if wouldClaims == fsm.Moved {
 		out = s.doMoves(out, a, e, claim.State(s.claims.get(a)))
 		if e == claim.Doubt {
 			out = s.doFails(out, trigger.CauseDoubt, trigger.Decide(by).Origin)
@@ -648,13 +649,14 @@ func (s *System) doGive(out []Effect, a int, e claim.Event, by trigger.Trigger) 
 
 // doGiveLocal is the procedure give_local.
 func (s *System) doGiveLocal(out []Effect, e claim.Event, by trigger.Trigger) []Effect {
-	if s.wouldLocal(e) == fsm.Ignored {
+	wouldLocal := s.wouldLocal(e)
+	if wouldLocal == fsm.Ignored {
 		out = append(out, Effect{Kind: IgnoredOneEffect})
 	}
-	if s.wouldLocal(e) == fsm.Duplicate {
+	if wouldLocal == fsm.Duplicate {
 		out = append(out, Effect{Kind: RepeatedEffect})
 	}
-	if s.wouldLocal(e) == fsm.Moved {
+	if wouldLocal == fsm.Moved {
 		out = append(out, Effect{Kind: LocalMovedEffect, Event: e, Was: s.local})
 		s.offerLocal(e)
 		if e == claim.Doubt {
@@ -825,9 +827,13 @@ var (
 // lanes2 holds a number of 2 bits for each of 64 members: bit k of all of them in word k.
 type lanes2 [2]uint64
 
-func (l *lanes2) get(i int) uint8 { return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 }
+func (l *lanes2) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
+	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1
+}
 
 func (l *lanes2) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 }
@@ -846,10 +852,12 @@ func (l *lanes2) fill(members uint64, v uint8) {
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 
 func (l *lanes3) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 	l[2] = l[2]&^(1<<i) | uint64(v)>>2&1<<i

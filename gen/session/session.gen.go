@@ -141,7 +141,9 @@ func (s *System) Succeeded() int { return int(s.succeeded) }
 func (s *System) Unsettled() int { return int(s.unsettled) }
 
 // Settled reports what the spec defines as settled: outcome.terminal && unsettled == 0.
-func (s *System) Settled() bool { return s.outcome.Terminal() && int(s.unsettled) == 0 }
+func (s *System) Settled() bool {
+	return s.outcome.Terminal() && int(s.unsettled) == 0
+}
 
 // Add is the action add: a piece is added.
 //

@@ -149,7 +149,9 @@ func (s *System) OK(i int) bool {
 }
 
 // AllOK reports what the spec defines as all_ok: all(i, writers, ok(i)).
-func (s *System) AllOK() bool { return s.allWriters()&^s.okMask() == 0 }
+func (s *System) AllOK() bool {
+	return s.allWriters()&^s.okMask() == 0
+}
 
 // AllSettled reports what the spec defines as all_settled: all(c, writers, claims[c].settled).
 func (s *System) AllSettled() bool {
@@ -429,10 +431,12 @@ var (
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 
 func (l *lanes3) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 	l[2] = l[2]&^(1<<i) | uint64(v)>>2&1<<i

@@ -157,7 +157,9 @@ func (s *System) Quorum() int { return int(s.quorum) }
 func (s *System) Contradicted() bool { return s.contradicted }
 
 // Yes reports what the spec defines as yes: states[p] == PREPARED.
-func (s *System) Yes(p int) bool { return participant.State(s.states.get(p)) == participant.Prepared }
+func (s *System) Yes(p int) bool {
+	return participant.State(s.states.get(p)) == participant.Prepared
+}
 
 // Unanimous reports what the spec defines as unanimous: all(s, participants, states[s] ==
 // PREPARED).
@@ -171,7 +173,9 @@ func (s *System) Busy(p int) bool {
 }
 
 // OpenCount reports what the spec defines as open_count: count(p, participants, busy(p)).
-func (s *System) OpenCount() int { return bits.OnesCount64(s.allParticipants() & s.busyMask()) }
+func (s *System) OpenCount() int {
+	return bits.OnesCount64(s.allParticipants() & s.busyMask())
+}
 
 // Vote is the action vote: a vote arrives.
 //
@@ -345,10 +349,12 @@ var (
 type lanes4 [4]uint64
 
 func (l *lanes4) get(i int) uint8 {
+	i &= 63 // as it is: shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2 | uint8(l[3]>>i&1)<<3
 }
 
 func (l *lanes4) set(i int, v uint8) {
+	i &= 63
 	l[0] = l[0]&^(1<<i) | uint64(v)&1<<i
 	l[1] = l[1]&^(1<<i) | uint64(v)>>1&1<<i
 	l[2] = l[2]&^(1<<i) | uint64(v)>>2&1<<i
