@@ -29,7 +29,7 @@ func (r *Registry) Names(a Accessor, life Incarnation) bool {
 	defer r.mu.Unlock()
 	c := &r.core
 	waits := c.kept.byAccessor[a] > 0 || c.outbox.head(a) != nil
-	return len(c.lives(a, life)) > 0 || life.IsZero() && waits
+	return slices.ContainsFunc(c.lives(a, life), (*peer).named) || life.IsZero() && waits
 }
 
 // Admission returns what is taken in now.

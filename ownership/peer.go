@@ -67,6 +67,12 @@ func (p *peer) local() bool { return p.accessor == Local }
 
 func (p *peer) member() Member { return Member{Accessor: p.accessor, Incarnation: p.incarnation} }
 
+// named reports whether anything that is owned names the peer: a cohort that is
+// remembered without a piece does not.
+func (p *peer) named() bool {
+	return len(p.visits) > 0 || slices.ContainsFunc(p.cohorts, func(at place) bool { return len(at.cohort.owners) > 0 })
+}
+
 // knownPeer returns the record of that life, nil if nothing names it now.
 func (c *core) knownPeer(a Accessor, i Incarnation) *peer {
 	for _, p := range c.peers[a] {
