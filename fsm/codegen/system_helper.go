@@ -155,7 +155,7 @@ func (g *systemGen) laneTypes() {
 		}
 		g.doc("%s holds a number of %d bits for each of 64 members: bit k of all of them in word k.", t, n)
 		g.p("type %s [%d]uint64\n", t, n)
-		g.p("func (l *%s) get(i int) uint8 {\ni &= 63 // as it is: shifts need no check then\nreturn %s\n}\n", t, strings.Join(get, " | "))
+		g.p("func (l *%s) get(i int) uint8 {\ni &= 63 // it is below 64 already: the shifts need no check then\nreturn %s\n}\n", t, strings.Join(get, " | "))
 		g.p("func (l *%s) set(i int, v uint8) {\ni &= 63\n%s}\n", t, set.String())
 		g.p("// is gives the mask of the members whose number is v.\nfunc (l *%s) is(v uint8) uint64 { return %s }\n", t, strings.Join(is, " & "))
 		g.p("func (l *%s) fill(members uint64, v uint8) {\n%s}\n", t, fill.String())

@@ -19,6 +19,7 @@ import (
 	"github.com/kvxfer/kvxfer/fsm"
 	"github.com/kvxfer/kvxfer/fsm/check"
 	"github.com/kvxfer/kvxfer/fsm/codegen"
+	"github.com/kvxfer/kvxfer/fsm/codegen/testdata/gen/asking"
 	"github.com/kvxfer/kvxfer/fsm/codegen/testdata/gen/bench"
 	"github.com/kvxfer/kvxfer/fsm/codegen/testdata/gen/two_phase"
 	"github.com/kvxfer/kvxfer/fsm/expr"
@@ -99,6 +100,11 @@ func TestSystemsAgree(t *testing.T) {
 			t.Fatal(err)
 		}
 		agree(t, rng, &generated{sys: set.Lookup("bench").(*load.System), members: n, ptr: reflect.ValueOf(&b), effect: reflect.TypeFor[bench.Effect]()})
+		a, err := asking.New(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agree(t, rng, &generated{sys: set.Lookup("asking").(*load.System), members: n, ptr: reflect.ValueOf(&a), effect: reflect.TypeFor[asking.Effect]()})
 		quorum, deadline := 1+rng.IntN(n), 1+rng.IntN(4)
 		p, err := two_phase.New(n, time.Duration(deadline), quorum)
 		if err != nil {

@@ -20,34 +20,49 @@ type answer struct {
 	ended bool
 }
 
-// askOnce writes locals for what the conditions in list ask more than once, up to the
-// statement that changes it.
-func (g *systemGen) askOnce(list []*expr.Stmt) {
-	var conditions []*expr.Node
-	changed := map[*expr.Var]bool{}
-	for _, s := range list {
-		if s.Op == expr.If && len(changed) == 0 {
-			conditions = append(conditions, s.Value)
-		}
-		g.changes(s, changed)
-	}
-	g.askOnceIn(conditions...)
+// asked counts questions by their text.
+type asked struct {
+	times map[string]int
+	twice []*expr.Node // in the order in which they come again
 }
 
-// askOnceIn writes locals for what the expressions ask more than once.
-func (g *systemGen) askOnceIn(list ...*expr.Node) {
-	times := map[string]int{}
-	var order []*expr.Node
-	for _, n := range list {
-		questions(n, func(q *expr.Node) {
-			text := g.offerCall("would", q.Args[0], q.Args[1])
-			if times[text]++; times[text] == 2 {
-				order = append(order, q)
-			}
-		})
+func (g *systemGen) count(a *asked, q *expr.Node) {
+	text := g.question(q)
+	if a.times[text]++; a.times[text] == 2 {
+		a.twice = append(a.twice, q)
 	}
-	for _, q := range order {
-		text := g.offerCall("would", q.Args[0], q.Args[1])
+}
+
+func (g *systemGen) question(q *expr.Node) string { return g.offerCall("would", q.Args[0], q.Args[1]) }
+
+// askOnce writes locals for what the conditions in list ask more than once before the
+// answer changes.
+func (g *systemGen) askOnce(list []*expr.Stmt) {
+	a, changed := asked{times: map[string]int{}}, map[*expr.Var]bool{}
+	for _, s := range list {
+		if s.Op == expr.If {
+			questions(s.Value, func(q *expr.Node) {
+				if !changed[nil] && !changed[q.Args[0].Var] {
+					g.count(&a, q)
+				}
+			})
+		}
+		changes(s, changed)
+	}
+	g.answer(a.twice)
+}
+
+// askOnceIn writes locals for what an expression asks more than once.
+func (g *systemGen) askOnceIn(n *expr.Node) {
+	a := asked{times: map[string]int{}}
+	questions(n, func(q *expr.Node) { g.count(&a, q) })
+	g.answer(a.twice)
+}
+
+// answer writes a local for each question that has no answer yet.
+func (g *systemGen) answer(list []*expr.Node) {
+	for _, q := range list {
+		text := g.question(q)
 		a, known := g.answers[text]
 		switch {
 		case !known:
@@ -85,7 +100,7 @@ func constant(n *expr.Node) bool {
 }
 
 // changes notes which variables a statement may change; nil is any.
-func (g *systemGen) changes(s *expr.Stmt, changed map[*expr.Var]bool) {
+func changes(s *expr.Stmt, changed map[*expr.Var]bool) {
 	switch s.Op {
 	case expr.Assign, expr.Offer:
 		changed[s.Target.Var] = true
@@ -94,7 +109,7 @@ func (g *systemGen) changes(s *expr.Stmt, changed map[*expr.Var]bool) {
 	}
 	for _, body := range [][]*expr.Stmt{s.Body, s.Else} {
 		for _, inner := range body {
-			g.changes(inner, changed)
+			changes(inner, changed)
 		}
 	}
 }
@@ -103,7 +118,7 @@ func (g *systemGen) changes(s *expr.Stmt, changed map[*expr.Var]bool) {
 // comes again after its end, and its member may have the name of another.
 func (g *systemGen) forget(s *expr.Stmt) {
 	changed := map[*expr.Var]bool{}
-	g.changes(s, changed)
+	changes(s, changed)
 	for text, a := range g.answers {
 		a.ended = a.ended || s.Op == expr.For || changed[nil] || changed[a.about]
 		g.answers[text] = a

@@ -307,7 +307,7 @@ var (
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
-	i &= 63 // as it is: shifts need no check then
+	i &= 63 // it is below 64 already: the shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 

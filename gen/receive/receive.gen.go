@@ -828,7 +828,7 @@ var (
 type lanes2 [2]uint64
 
 func (l *lanes2) get(i int) uint8 {
-	i &= 63 // as it is: shifts need no check then
+	i &= 63 // it is below 64 already: the shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1
 }
 
@@ -852,7 +852,7 @@ func (l *lanes2) fill(members uint64, v uint8) {
 type lanes3 [3]uint64
 
 func (l *lanes3) get(i int) uint8 {
-	i &= 63 // as it is: shifts need no check then
+	i &= 63 // it is below 64 already: the shifts need no check then
 	return uint8(l[0]>>i&1) | uint8(l[1]>>i&1)<<1 | uint8(l[2]>>i&1)<<2
 }
 
