@@ -42,6 +42,7 @@ func New(cfg Config) (*Backend, error) {
 	agent, err := lib.NewAgent(cfg.Name, nixl.AgentConfig{
 		NoProgressThread: cfg.NoProgressThread,
 		ProgressDelay:    cfg.ProgressDelay,
+		ListenPort:       cfg.ListenPort,
 	})
 	if err != nil {
 		return nil, unavailable(err)

@@ -33,6 +33,10 @@ type Config struct {
 	// ProgressDelay is the progress thread's sleep while idle; 0 means
 	// nixl.DefaultProgressDelay.
 	ProgressDelay time.Duration
+	// ListenPort, when not 0, lets NIXL exchange metadata by itself as well; see
+	// nixl.AgentConfig. The backend has no use for it. What NIXL forgets that way
+	// ends no operation: it is doubt, and is not known here again before a new agent.
+	ListenPort uint16
 }
 
 // fences is what the end of an agent was measured to prove on each transport: own,

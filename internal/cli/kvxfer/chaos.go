@@ -25,9 +25,9 @@ type chaosFlags struct {
 	faults, transports []string
 	runs, cancels      int
 	seed               uint64
-	full, json         bool
+	full, json, list   bool
 	timeout            time.Duration
-	library            string
+	library, traces    string
 }
 
 func (a *app) chaosCommand() *cobra.Command {
@@ -38,36 +38,41 @@ func (a *app) chaosCommand() *cobra.Command {
 		Long: `chaos starts two or three processes that move data to each other through NIXL, in
 both directions, by WRITE and by READ, and does one fault to them: a process is
 stopped, slowed down, killed, restarted under its name, gets another agent, hears
-control messages in pieces, and so on.
+control messages in pieces, and so on; --list tells them all.
 
 Afterwards every byte is compared with what it should be: none was written to, or
 read from, memory after its release; every owner is released, or retained with a
-reason that the fault explains; no file, thread or memory is left over.
+reason that the fault explains; no handle of NIXL, file, thread or memory is left
+over. The traces of all processes are checked as by "kvxfer check-trace", each by
+itself and all of them together; those of a run that broke a rule are kept.
 
 The seed decides who and what; it is printed, and --seed makes the same choices
 again. Exit code 1 says that a rule was broken.`,
 		Example: `  kvxfer chaos
   kvxfer chaos --fault kill-in-flight --transport tcp --runs 20
+  kvxfer chaos --list
   kvxfer chaos --seed 42 --json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
 				return err
 			}
+			if f.list {
+				return a.listFaults(&f)
+			}
 			return a.chaos(cmd.Context(), &f)
 		},
 	}
-	var names []string
-	for _, fault := range chaos.Faults {
-		names = append(names, string(fault))
-	}
+	names := chaos.Names()
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.faults, "fault", names, "`faults` to do")
 	fl.StringSliceVar(&f.transports, "transport", []string{hazard.TCP, hazard.CMA}, "`transports` to do them on")
+	fl.BoolVar(&f.list, "list", false, "tell what the faults are, and do none")
 	fl.IntVar(&f.runs, "runs", 1, "how many `times` each")
 	fl.IntVar(&f.cancels, "cancels", 1000, "how many `transfers` a run of the fault cancels has")
 	fl.Uint64Var(&f.seed, "seed", 0, "`number` that decides who and what (default: the time)")
 	fl.BoolVar(&f.full, "full", false, "longer runs")
+	fl.StringVar(&f.traces, "traces", "", "keep the traces of all processes in this `folder`")
 	fl.DurationVar(&f.timeout, "timeout", 10*time.Minute, "how long one run may take")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object for each run and the summary")
 	addLibraryFlag(cmd, &f.library)
@@ -78,8 +83,8 @@ again. Exit code 1 says that a rule was broken.`,
 
 func (f *chaosFlags) check() error {
 	for _, fault := range f.faults {
-		if !slices.Contains(chaos.Faults, chaos.Fault(fault)) {
-			return usagef(`see "kvxfer chaos --help"`, "--fault: unknown fault %q", fault)
+		if !slices.Contains(chaos.Names(), fault) {
+			return usagef(`see "kvxfer chaos --list"`, "--fault: unknown fault %q", fault)
 		}
 	}
 	for _, t := range f.transports {
@@ -101,6 +106,23 @@ func (f *chaosFlags) check() error {
 	return nil
 }
 
+// listFaults prints what each fault does.
+func (a *app) listFaults(f *chaosFlags) error {
+	if f.json {
+		for _, fault := range chaos.Faults {
+			if err := a.json(map[string]string{"event": "fault", "fault": string(fault.Fault), "does": fault.Does}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, fault := range chaos.Faults {
+		fmt.Fprintf(a.stdout, "%-17s %s\n", fault.Fault, fault.Does)
+	}
+	fmt.Fprintln(a.stdout, "\nEach is done over tcp and over cma, the shared memory of UCX between processes, while\ndata moves in both directions, by WRITE and by READ.")
+	return nil
+}
+
 // chaosEvent is one line of --json.
 type chaosEvent struct {
 	Event     string        `json:"event"` // chaos, run, summary
@@ -112,6 +134,8 @@ type chaosEvent struct {
 	Checked   int64         `json:"checked,omitempty"`
 	Retained  int           `json:"retained,omitempty"`
 	Aborted   int           `json:"aborted,omitempty"`
+	Steps     int           `json:"steps,omitempty"`    // of traces
+	Messages  int           `json:"messages,omitempty"` // found in both traces
 	Findings  int           `json:"findings"`
 }
 
@@ -121,7 +145,7 @@ func (a *app) chaos(ctx context.Context, f *chaosFlags) error {
 		return libraryFailure(err)
 	}
 	config := chaos.Config{
-		Library: lib.Path(), Full: f.full, Cancels: f.cancels,
+		Library: lib.Path(), Full: f.full, Cancels: f.cancels, Traces: f.traces,
 		Start: func(stderr io.Writer) (*proc.Child, error) {
 			a.started.Store(true)
 			return proc.Start(proc.Spec{Args: append(append([]string(nil), a.peer...), jobChaos), Stderr: stderr})
@@ -170,13 +194,16 @@ func (a *app) chaosRan(f *chaosFlags, r *chaos.Result) {
 	for _, finding := range r.Findings {
 		fmt.Fprintf(a.stdout, "       %s\n", finding)
 	}
+	if len(r.Findings) > 0 {
+		fmt.Fprintf(a.stdout, "       the traces are in %s\n", r.Kept)
+	}
 }
 
 // chaosEnded prints the table, and fails where a rule was broken.
 func (a *app) chaosEnded(f *chaosFlags, results []*chaos.Result) error {
 	sum := chaosEvent{Event: "summary", Seed: f.seed}
 	t := a.newTable()
-	t.AppendHeader(table.Row{"fault", "runs", "transfers", "bytes checked", "retained", "ended by UCX", "broken rules"})
+	t.AppendHeader(table.Row{"fault", "runs", "transfers", "bytes checked", "steps traced", "messages compared", "retained", "ended by UCX", "broken rules"})
 	for _, fault := range f.faults {
 		var row chaosEvent
 		for _, r := range results {
@@ -187,19 +214,22 @@ func (a *app) chaosEnded(f *chaosFlags, results []*chaos.Result) error {
 				row.Retained += len(r.Retained)
 				row.Aborted += r.Aborted
 				row.Findings += len(r.Findings)
+				row.Steps += r.Traces.Steps
+				row.Messages += r.Traces.Messages
 			}
 		}
-		t.AppendRow(table.Row{fault, row.Runs, row.Transfers, hazard.Grouped(row.Checked), row.Retained, row.Aborted, row.Findings})
+		t.AppendRow(table.Row{fault, row.Runs, row.Transfers, hazard.Grouped(row.Checked), number(row.Steps), number(row.Messages), row.Retained, row.Aborted, row.Findings})
 		sum.Runs, sum.Transfers, sum.Checked = sum.Runs+row.Runs, sum.Transfers+row.Transfers, sum.Checked+row.Checked
+		sum.Steps, sum.Messages = sum.Steps+row.Steps, sum.Messages+row.Messages
 		sum.Retained, sum.Aborted, sum.Findings = sum.Retained+row.Retained, sum.Aborted+row.Aborted, sum.Findings+row.Findings
 	}
 	if f.json {
 		_ = a.json(sum)
 	} else {
 		t.AppendSeparator()
-		t.AppendRow(table.Row{"all", sum.Runs, sum.Transfers, hazard.Grouped(sum.Checked), sum.Retained, sum.Aborted, sum.Findings})
+		t.AppendRow(table.Row{"all", sum.Runs, sum.Transfers, hazard.Grouped(sum.Checked), number(sum.Steps), number(sum.Messages), sum.Retained, sum.Aborted, sum.Findings})
 		var columns []table.ColumnConfig
-		for n := 2; n <= 7; n++ {
+		for n := 2; n <= 9; n++ {
 			columns = append(columns, table.ColumnConfig{Number: n, Align: text.AlignRight})
 		}
 		t.SetColumnConfigs(columns)

@@ -29,23 +29,28 @@ type abused struct {
 	count  int
 }
 
-// abuse makes every mistake that an adapter has to refuse, and counts the refusals.
-func (n *node) abuse(ctx context.Context) (int, error) {
+// abuse makes every mistake of a kind that an adapter has to refuse, and counts the
+// refusals.
+func (n *node) abuse(ctx context.Context, kind Fault) (int, error) {
 	x := &abused{node: n}
 	if err := x.open(); err != nil {
 		return 0, err
 	}
-	x.endpoint(ctx)
-	x.descriptors()
-	err := x.inFlight()
+	var err error
+	if kind == OutOfBounds {
+		x.endpoint(ctx)
+		x.descriptors()
+	} else {
+		err = x.inFlight(kind == Repost)
+	}
 	return x.count, errors.Join(err, x.close())
 }
 
 func (x *abused) open() (err error) {
 	n := x.node
 	for i, to := range []*backend.Backend{&x.a, &x.b} {
-		x.names[i] = fmt.Sprintf("%s-abuse-%d", n.agent, n.number())
-		if *to, err = n.open(x.names[i]); err != nil {
+		x.names[i] = fmt.Sprintf("%s-abuse-%d-%d", nameOf(n.job.Node), n.job.Life, n.number())
+		if *to, err = n.open(x.names[i], 0); err != nil {
 			return err
 		}
 		if x.arenas[i], err = memory.New(memory.Spec{Len: n.job.Bytes, Prefault: true}); err != nil {
@@ -60,13 +65,13 @@ func (x *abused) open() (err error) {
 	if err != nil {
 		return err
 	}
-	for name, bad := range map[string][]byte{"empty": nil, "cut short": md[:len(md)-1], "changed": changed(md)} {
+	for name, bad := range map[string][]byte{"empty": nil, "cut short": md[:len(md)-1], "changed": damaged(md)} {
 		x.refused("metadata "+name, x.a.Connect(x.names[1], bad), backend.ErrMetadata)
 	}
 	return x.a.Connect(x.names[1], md)
 }
 
-func changed(md []byte) []byte {
+func damaged(md []byte) []byte {
 	out := slices.Clone(md)
 	out[len(out)/2] ^= 0x40
 	return out
@@ -112,7 +117,7 @@ func (x *abused) descriptors() {
 }
 
 // inFlight does what nobody may do to an operation that runs, and to one that is over.
-func (x *abused) inFlight() error {
+func (x *abused) inFlight(repost bool) error {
 	from, to := stampOf(x.node.job.Node, data, x.node.number()), stampOf(x.node.job.Node, blank, x.node.number())
 	from.fill(x.arenas[0].Bytes())
 	to.fill(x.arenas[1].Bytes())
@@ -122,13 +127,38 @@ func (x *abused) inFlight() error {
 		return err
 	}
 	seen := op.Post()
-	if seen.Status == backend.Submitted { // over CMA the copy may end inside the post
+	switch { // over CMA the copy may end inside the post
+	case seen.Status != backend.Submitted:
+	case repost:
+		x.refused("post again in flight", op.Post().Err, backend.ErrInvalid)
+	default:
 		x.refused("release in flight", op.Release(), backend.ErrInFlight)
 		x.refused("deregister in flight", x.a.Deregister(x.regs[0]), backend.ErrInFlight)
 		x.refused("forget the peer in flight", x.a.Disconnect(x.names[1]), backend.ErrInFlight)
 		x.refused("close in flight", x.a.Close(), backend.ErrInFlight)
-		x.refused("post again in flight", op.Post().Err, backend.ErrInvalid)
 	}
+	if err := x.await(op, seen); err != nil {
+		return err
+	}
+	if err := errors.Join(from.untouched(x.arenas[0].Bytes()), from.untouched(x.arenas[1].Bytes())); err != nil {
+		x.node.broken("under abuse: %v", err)
+	}
+	if repost {
+		x.refused("post again", op.Post().Err, backend.ErrInvalid)
+	}
+	if err := op.Release(); err != nil {
+		return err
+	}
+	if repost {
+		x.refused("post after release", op.Post().Err, backend.ErrClosed)
+		return nil
+	}
+	x.refused("release twice", op.Release(), backend.ErrClosed)
+	return x.giveBackTwice()
+}
+
+// await lets both agents work until the operation is done.
+func (x *abused) await(op backend.Operation, seen backend.Observation) error {
 	out := []backend.Observation{seen}
 	for end := time.Now().Add(abuseTime); out[0].Status != backend.Done; {
 		if time.Now().After(end) {
@@ -139,16 +169,19 @@ func (x *abused) inFlight() error {
 		}
 		x.a.Poll([]backend.Operation{op}, out)
 	}
-	if err := errors.Join(from.untouched(x.arenas[0].Bytes()), from.untouched(x.arenas[1].Bytes())); err != nil {
-		x.node.broken("under abuse: %v", err)
-	}
-	x.refused("post again", op.Post().Err, backend.ErrInvalid)
-	if err := op.Release(); err != nil {
+	return nil
+}
+
+// giveBackTwice gives the memory back, and again, and registers it anew.
+func (x *abused) giveBackTwice() error {
+	m := x.regs[0].Memory()
+	if err := x.a.Deregister(x.regs[0]); err != nil {
 		return err
 	}
-	x.refused("release twice", op.Release(), backend.ErrClosed)
-	x.refused("post after release", op.Post().Err, backend.ErrClosed)
-	return nil
+	x.refused("deregister twice", x.a.Deregister(x.regs[0]), backend.ErrClosed)
+	var err error
+	x.regs[0], err = x.a.Register(m)
+	return err
 }
 
 // endpoint asks an endpoint for what it must refuse, at no cost of memory.

@@ -61,7 +61,8 @@ func TestFaults(t *testing.T) {
 	if first == 0 {
 		first = uint64(time.Now().UnixNano())
 	}
-	for k, f := range Faults {
+	for k, name := range Names() {
+		f := Fault(name)
 		for i, transport := range []string{"tcp", "cma"} {
 			if *only != "" && *only != string(f) || *over != "" && *over != transport {
 				continue
@@ -77,8 +78,8 @@ func TestFaults(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Logf("seed %d, %d nodes: %v, %d transfers %v, %d MiB checked, %d refused, %d aborted, retained %q",
-						spec.Seed, spec.Nodes, r.Took.Round(time.Millisecond), r.Transfers, r.Outcomes, r.Checked>>20, r.Refused, r.Aborted, r.Retained)
+					t.Logf("seed %d, %d nodes: %v, %d transfers %v, %d MiB checked, %d refused, %d aborted, retained %q, traces %+v",
+						spec.Seed, spec.Nodes, r.Took.Round(time.Millisecond), r.Transfers, r.Outcomes, r.Checked>>20, r.Refused, r.Aborted, r.Retained, r.Traces)
 					for _, f := range r.Findings {
 						t.Error(f)
 					}

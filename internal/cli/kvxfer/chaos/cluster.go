@@ -93,6 +93,8 @@ func (m *member) await(ctx context.Context, answer chan reply) (reply, error) {
 type cluster struct {
 	config *Config
 	spec   Spec
+	folder string // of the traces; it goes unless keeps
+	keeps  bool
 	names  []string // where each node listens
 	nodes  []*member
 	dead   []bool // ended by a fault
@@ -102,6 +104,9 @@ type cluster struct {
 
 func newCluster(ctx context.Context, config *Config, spec Spec) (*cluster, error) {
 	c := &cluster{config: config, spec: spec, nodes: make([]*member, spec.Nodes), dead: make([]bool, spec.Nodes), lives: make([]int, spec.Nodes)}
+	if err := c.makeFolder(); err != nil {
+		return nil, err
+	}
 	for range spec.Nodes {
 		var id [16]byte
 		_, _ = rand.Read(id[:]) // never fails
@@ -113,6 +118,7 @@ func newCluster(ctx context.Context, config *Config, spec Spec) (*cluster, error
 	for i := range spec.Nodes {
 		if err := c.start(ctx, i); err != nil {
 			c.close()
+			c.discard()
 			return nil, err
 		}
 	}
@@ -130,7 +136,8 @@ func (c *cluster) start(ctx context.Context, i int) error {
 	m.job = Job{
 		Node: i, Life: c.lives[i], Library: c.config.Library, Transport: c.spec.Transport, Seed: c.spec.Seed,
 		Regions: regions, Bytes: regionBytes(c.spec.Fault), Listen: "unix-abstract:" + c.names[i], Wait: operationWait, Notify: c.spec.Fault == NotificationLost,
-		Careless: c.config.careless,
+		Exchange: c.spec.Fault == MetadataLost, Lengths: c.spec.Fault == Lengths,
+		Careless: c.config.careless, Trace: c.traceFile(i, c.lives[i]),
 	}
 	for k := i + 1; k < c.spec.Nodes; k++ {
 		addr := c.names[k]
@@ -173,5 +180,6 @@ func (c *cluster) close() {
 	}
 	if c.relay != nil {
 		c.relay.close()
+		c.relay = nil
 	}
 }

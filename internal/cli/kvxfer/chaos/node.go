@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime/pprof"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kvxfer/kvxfer/backend"
@@ -37,11 +38,15 @@ type node struct {
 	job    Job
 	parent *proc.Lines
 	ep     *transfer.Endpoint
-	agent  string
-	slots  chan *slot // those that nobody owns
+	lib    *nixl.Library
+	record *record
+	lies   atomic.Bool // other lengths are stated
+	slots  chan *slot  // those that nobody owns
 	all    []*slot
 
 	mu       sync.Mutex
+	agent    string              // guarded by mu
+	port     uint16              // guarded by mu; where NIXL listens; 0: it does not
 	numbers  uint32              // guarded by mu
 	hold     bool                // guarded by mu; requests are kept
 	kept     []*transfer.Request // guarded by mu
@@ -75,13 +80,21 @@ func Serve(ctx context.Context, job Job, parent *proc.Lines) error {
 func (n *node) start(ctx context.Context) error {
 	var id [4]byte
 	_, _ = rand.Read(id[:]) // never fails
-	n.agent = nameOf(n.job.Node) + "." + hex.EncodeToString(id[:])
-	b, err := n.open(n.agent)
+	agent := nameOf(n.job.Node) + "." + hex.EncodeToString(id[:])
+	var err error
+	if n.lib, err = nixl.Open(nixl.Options{Library: n.job.Library}); err != nil {
+		return err
+	}
+	b, err := n.openMain(agent)
 	if err != nil {
 		return err
 	}
+	life := ownership.NewIncarnation()
+	if n.record, err = newRecord(n.job.Trace, nameOf(n.job.Node), life); err != nil {
+		return errors.Join(err, b.Close())
+	}
 	n.ep, err = transfer.New(transfer.Config{
-		Name: nameOf(n.job.Node), Agent: n.agent, Backend: b, Notify: n.job.Notify,
+		Name: nameOf(n.job.Node), Incarnation: life, Agent: agent, Backend: b, Notify: n.job.Notify, Trace: n.record.Step,
 		RequestTimeout: requestTimeout, Grace: grace, OperationWait: n.job.Wait,
 		Quarantine: ownership.QuarantineOff, // doubts are made on purpose
 		Contain:    func(c ownership.Containment) error { n.broken("FATAL: %v", c.Session); return nil },
@@ -101,17 +114,31 @@ func (n *node) start(ctx context.Context) error {
 	return n.meet(ctx)
 }
 
-// open makes a backend; the progress of this process is its endpoint's.
-func (n *node) open(agent string) (backend.Backend, error) {
-	lib, err := nixl.Open(nixl.Options{Library: n.job.Library})
-	if err != nil {
-		return nil, err
+// openMain makes the endpoint's backend.
+func (n *node) openMain(agent string) (backend.Backend, error) {
+	var port uint16
+	if n.job.Exchange {
+		var err error
+		if port, err = freePort(); err != nil {
+			return nil, err
+		}
 	}
+	b, err := n.open(agent, port)
+	if err == nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.agent, n.port = agent, port
+	}
+	return b, err
+}
+
+// open makes a backend; the progress of this process is its endpoint's.
+func (n *node) open(agent string, port uint16) (backend.Backend, error) {
 	transport, err := nixl.ParseTransport(n.job.Transport)
 	if err != nil {
 		return nil, err
 	}
-	return nixlbackend.New(nixlbackend.Config{Name: agent, Library: lib, Transport: transport, Device: "lo", NoProgressThread: true})
+	return nixlbackend.New(nixlbackend.Config{Name: agent, Library: n.lib, Transport: transport, Device: "lo", NoProgressThread: true, ListenPort: port})
 }
 
 // meet listens for the nodes before this one and dials those after it, again whenever
@@ -127,7 +154,7 @@ func (n *node) meet(ctx context.Context) error {
 			if err != nil {
 				return
 			}
-			go func() { _, _ = n.ep.Attach(ctx, stream) }() // the dialler tries again
+			go func() { _, _ = n.ep.Attach(ctx, n.liar(stream)) }() // the dialler tries again
 		}
 	}()
 	for _, addr := range n.job.Dial {
@@ -165,8 +192,12 @@ func (n *node) obey(ctx context.Context, o order) (r reply) {
 		r.Outcome, err = n.renew(ctx)
 	case o.Gone != nil:
 		err = n.gone(o.Gone)
-	case o.Abuse:
-		r.Refused, err = n.abuse(ctx)
+	case o.Abuse != "":
+		r.Refused, err = n.abuse(ctx, o.Abuse)
+	case o.Lie != nil:
+		n.lies.Store(*o.Lie)
+	case o.Forget != "":
+		err = n.forget(o.Forget)
 	case o.Check:
 		n.check()
 	case o.Stop > 0:
@@ -187,7 +218,7 @@ func (n *node) obey(ctx context.Context, o order) (r reply) {
 func (n *node) renew(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, renewTime)
 	defer cancel()
-	r, err := n.ep.Reincarnate(ctx, func(agent string) (backend.Backend, error) { return n.open(agent) })
+	r, err := n.ep.Reincarnate(ctx, n.openMain)
 	if err == nil && !r.Proven.Own.Proven {
 		n.broken("another life without proof for its own memory: %v", r.Proven)
 	}
@@ -210,8 +241,15 @@ func (n *node) gone(peers []string) error {
 func (n *node) stop(ctx context.Context, wait time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	if err := n.ep.Stop(ctx); err != nil {
+	err := n.ep.Stop(ctx)
+	if err != nil {
+		n.ep.Halt() // nothing goes back; but the trace has an end
+	}
+	if err := errors.Join(err, n.record.close(n.ep.Snapshot().Counters)); err != nil {
 		return err
+	}
+	if left := n.lib.Handles(); left != (nixl.Handles{}) {
+		n.broken("NIXL still has %v after everything was given back", left)
 	}
 	n.check() // whoever still writes does it to memory that is still mapped
 	for _, s := range n.all {

@@ -19,6 +19,9 @@ type Config struct {
 	Library string // a path that nixl.Open has accepted
 	// Start starts a process that calls Serve with the job it is sent.
 	Start func(stderr io.Writer) (*proc.Child, error)
+	// Traces is the folder for the traces of all processes. Empty: they are kept only
+	// where a rule was broken, and the result says where.
+	Traces string
 	// Full makes more of each run; Cancels is how many a run of that fault has.
 	Full    bool
 	Cancels int
@@ -54,8 +57,12 @@ type Result struct {
 	Retained  []string       `json:"retained,omitempty"`
 	// Aborted counts processes that UCX has ended by abort after another one, or an
 	// agent, had gone away in the middle (docs/nixl.md).
-	Aborted  int      `json:"aborted,omitempty"`
-	Findings []string `json:"findings,omitempty"` // broken rules
+	Aborted int    `json:"aborted,omitempty"`
+	Traces  Traces `json:"traces"`
+	// Usage is what each node that was never killed used before the fault and after it.
+	Usage    [][2]Usage `json:"usage,omitempty"`
+	Findings []string   `json:"findings,omitempty"` // broken rules
+	Kept     string     `json:"kept,omitempty"`     // the folder of the traces
 }
 
 func (r *Result) find(format string, args ...any) {
@@ -75,6 +82,7 @@ func Run(ctx context.Context, config Config, spec Spec) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer c.discard()
 	defer c.close()
 	a := &attack{
 		cluster: c, rng: rand.New(rand.NewPCG(spec.Seed, 1)), renewed: make([]bool, spec.Nodes),
@@ -94,8 +102,13 @@ func Run(ctx context.Context, config Config, spec Spec) (*Result, error) {
 	a.settle(ctx, patience/2)
 	a.judge(ctx, before)
 	a.end(ctx)
+	c.close() // those that were killed, too: nobody writes a trace any more
+	err = a.testify()
 	a.result.Took = time.Since(began)
-	return a.result, context.Cause(ctx)
+	if c.keeps = c.keeps || len(a.result.Findings) > 0; c.keeps {
+		a.result.Kept = c.folder
+	}
+	return a.result, errors.Join(err, context.Cause(ctx))
 }
 
 // alive lists the nodes that are there. One that has ended without a fault of its own

@@ -8,15 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kvxfer/kvxfer/nixl"
 	"github.com/kvxfer/kvxfer/ownership"
-)
-
-// What a node may use more of after a fault than before it: the runtime's own threads
-// come and go, and a stream takes files.
-const (
-	moreFiles   = 8
-	moreThreads = 10
-	moreMemory  = 64 << 20
 )
 
 // state asks a node; nil where it does not answer.
@@ -75,7 +68,8 @@ func (a *attack) settle(ctx context.Context, wait time.Duration) {
 }
 
 // curable reports whether another life of a node would free something: what it posted
-// itself, or what those whose process has ended reached.
+// itself, or what those whose process has ended reached; over TCP, and there alone, also
+// what an earlier life of a peer reached that is still there as a process.
 func (a *attack) curable(ctx context.Context, i int) bool {
 	s := a.state(ctx, i)
 	if s == nil {
@@ -86,7 +80,7 @@ func (a *attack) curable(ctx context.Context, i int) bool {
 			return true
 		}
 		for k := range a.nodes {
-			if k != i && strings.Contains(line, "claim of "+nameOf(k)) && (a.dead[k] || a.lives[k] > 1) {
+			if k != i && strings.Contains(line, "claim of "+nameOf(k)) && (a.dead[k] || a.lives[k] > 1 || a.renewed[k] && a.spec.Transport == nixl.TransportTCP.String()) {
 				return true
 			}
 		}
@@ -124,10 +118,7 @@ func (a *attack) judge(ctx context.Context, before []*State) {
 		a.result.Checked += s.Checked
 		a.reasons(i, s)
 		if b := before[i]; b != nil && a.lives[i] == 1 {
-			if s.Files > b.Files+moreFiles || s.Threads > b.Threads+moreThreads || s.Resident > b.Resident+moreMemory {
-				a.result.find("node %d uses %d files, %d threads, %d bytes; before the fault it was %d, %d, %d",
-					i, s.Files, s.Threads, s.Resident, b.Files, b.Threads, b.Resident)
-			}
+			a.leaks(ctx, i, b)
 		}
 	}
 }
@@ -162,10 +153,11 @@ func (a *attack) end(ctx context.Context) {
 		wait = patience / 2
 	}
 	for _, i := range a.alive() {
+		limit := wait
 		if a.retains(ctx, i) {
-			continue // it would be refused
+			limit = time.Millisecond // it is refused
 		}
-		if answer, err := a.nodes[i].begin(order{Stop: wait}); err == nil {
+		if answer, err := a.nodes[i].begin(order{Stop: limit}); err == nil {
 			answers[i] = answer
 		}
 	}
@@ -180,6 +172,7 @@ func (a *attack) end(ctx context.Context) {
 			a.result.find("node %d: stop: %s %v", i, r.Error, err)
 		}
 	}
+	a.alive() // one may have ended over it
 	for _, m := range append(a.retired, a.nodes...) {
 		m.mu.Lock()
 		a.result.Findings = append(a.result.Findings, m.found...)

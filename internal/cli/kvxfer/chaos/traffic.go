@@ -126,10 +126,13 @@ func (n *node) answer(r *transfer.Request) {
 		session, err = r.Fetch(transfer.FetchSpec{Region: s.region, Blocks: n.blocks()})
 	} else {
 		d.fill(s.arena.Bytes())
-		session, err = r.Send(transfer.SendSpec{Region: s.region, Blocks: n.blocks()})
+		session, err = r.Send(transfer.SendSpec{Region: s.region, Blocks: n.follow(r, n.blocks())})
 	}
 	if err != nil {
 		n.give(s)
+		if errors.Is(err, transfer.ErrConfig) { // it asks for something else than there is
+			_ = r.Refuse(err.Error())
+		}
 		return
 	}
 	_ = session.Wait(context.Background())
@@ -148,7 +151,7 @@ func (n *node) conclude(ctx context.Context, session *transfer.Session, u use) {
 		u.was, u.becomes = u.stamp, u.stamp
 	}
 	if err := session.Drain(ctx); err != nil {
-		if !errors.Is(err, context.Canceled) {
+		if !errors.Is(err, context.Canceled) && !errors.Is(err, transfer.ErrHalted) {
 			n.broken("region %d: %v", u.index, err)
 		}
 		return

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"strconv"
 )
 
@@ -30,20 +31,21 @@ func (n *node) state() (*State, error) {
 	for k, v := range n.outcomes {
 		s.Outcomes[k] = v
 	}
-	s.Checked = n.checked
+	s.Checked, s.Agent = n.checked, n.agent
 	n.mu.Unlock()
 	var err error
-	s.Files, s.Threads, s.Resident, err = usage()
+	s.Usage, err = n.usage()
 	return s, err
 }
 
-// usage counts what a leak would make more of.
-func usage() (files, threads int, resident int64, err error) {
+func (n *node) usage() (u Usage, err error) {
 	fds, err1 := os.ReadDir("/proc/self/fd")
 	tasks, err2 := os.ReadDir("/proc/self/task")
 	statm, err3 := os.ReadFile("/proc/self/statm")
 	if fields := bytes.Fields(statm); len(fields) > 1 {
-		resident, err = strconv.ParseInt(string(fields[1]), 10, 64)
+		u.Resident, err = strconv.ParseInt(string(fields[1]), 10, 64)
 	}
-	return len(fds), len(tasks), resident * int64(os.Getpagesize()), errors.Join(err1, err2, err3, err)
+	u.Resident *= int64(os.Getpagesize())
+	u.Files, u.Threads, u.Goroutines, u.Handles = len(fds), len(tasks), runtime.NumGoroutine(), n.lib.Handles()
+	return u, errors.Join(err1, err2, err3, err)
 }

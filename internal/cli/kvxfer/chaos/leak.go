@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// What a node may use more of after a fault than before it. The runtime's own threads
+// come and go, and what a thread has once had of the C library's memory stays with it.
+const (
+	moreFiles      = 4
+	moreThreads    = 8
+	moreGoroutines = 8
+	moreMemory     = 32 << 20
+)
+
+// leaks waits until a node uses no more than before, and says what is left.
+func (a *attack) leaks(ctx context.Context, i int, before *State) {
+	for end := time.Now().Add(never / 3); ; pause(ctx, 50*time.Millisecond) {
+		now := a.state(ctx, i)
+		if now == nil {
+			return // it has ended, and somebody else says why
+		}
+		left := now.more(before, a.spec.Nodes-1)
+		if left == nil {
+			a.result.Usage = append(a.result.Usage, [2]Usage{before.Usage, now.Usage})
+			return
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			a.result.find("node %d is left with %s", i, strings.Join(left, ", "))
+			return
+		}
+	}
+}
+
+// more lists what a node has more of than before. What it retains explains requests of
+// its own, and the metadata of whom they go to; everything else has to be as it was.
+func (s *State) more(before *State, peers int) (list []string) {
+	add := func(what string, now, was, slack int) {
+		if now > was+slack {
+			list = append(list, fmt.Sprintf("%d %s instead of %d", now, what, was))
+		}
+	}
+	ours := 0
+	for _, line := range s.Retained {
+		if strings.Contains(line, ownership.Send.String()+" side") {
+			ours++
+		}
+	}
+	h, b := s.Handles, before.Handles
+	add("agents", h.Agents, b.Agents, 0)
+	add("backends", h.Backends, b.Backends, 0)
+	add("registrations", h.Registrations, b.Registrations, 0)
+	add("requests", h.Requests, 0, ours)
+	add("lists", h.Lists, 0, 0)
+	add("views", h.Views, 0, 0)
+	add("peers", h.Peers, peers, ours)
+	add("files", s.Files, before.Files, moreFiles)
+	add("threads", s.Threads, before.Threads, moreThreads)
+	add("goroutines", s.Goroutines, before.Goroutines, moreGoroutines)
+	add("MiB", int(s.Resident>>20), int(before.Resident>>20), moreMemory>>20)
+	return list
+}
