@@ -54,7 +54,7 @@ func newEnd(t *rapid.T, fabric *loop.Fabric, name string) *end {
 }
 
 // TestRandomRunsPass moves data between two endpoints, and cancels, stalls and fails
-// at random: the traces of both sides always pass.
+// at random: the traces of both sides always pass, alone and together.
 func TestRandomRunsPass(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fabric := loop.New(loop.Config{Auto: true, BytesPerTick: rapid.SampledFrom([]int64{1 << 8, 1 << 12, 1 << 16}).Draw(t, "speed")})
@@ -65,6 +65,7 @@ func TestRandomRunsPass(t *testing.T) {
 		for range steps {
 			oneTransfer(t, fabric, decode)
 		}
+		joint := trace.NewJoint()
 		for _, e := range []*end{decode, prefill} {
 			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 			err := e.Stop(ctx)
@@ -77,13 +78,16 @@ func TestRandomRunsPass(t *testing.T) {
 			if err := e.w.Close(totals); err != nil {
 				t.Fatal(err)
 			}
-			r, err := trace.Check(e.Name(), trace.NewReader(&e.out))
+			r, err := trace.Check(e.Name(), joint.Add(e.Name(), trace.NewReader(&e.out)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if r.Found() > 0 || !r.Ended {
 				t.Fatalf("%s: %+v", e.Name(), r.Findings)
 			}
+		}
+		if r := joint.Judge(); r.Found() > 0 || r.Unknown > 0 || len(r.NotJudged) > 0 || r.Messages == 0 {
+			t.Fatalf("together: %+v", r)
 		}
 	})
 }
