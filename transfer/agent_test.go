@@ -33,7 +33,7 @@ func (s *posing) Send(ctx context.Context, m wire.Message) error {
 // meant for it would be written into the other's memory. The name is free for another
 // peer when its own has let go of it.
 func TestAgentIsOfOnePeer(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		third := g.party("decode-1")
 		metadata := map[*party][]byte{}

@@ -83,7 +83,7 @@ func TestBlockedSendDelaysNothing(t *testing.T) {
 
 // An observer that hangs loses events and delays nothing else.
 func TestBlockedObserveDelaysNothing(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		gate := make(chan struct{})
 		s := g.party("prefill-1", func(c *transfer.Config) {
 			c.Observe = func(transfer.Event) { <-gate }
@@ -100,7 +100,7 @@ func TestBlockedObserveDelaysNothing(t *testing.T) {
 
 // A containment that hangs does not keep the watchdog from its other work.
 func TestBlockedContainDelaysNothing(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	within(t, 11*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 		gate := make(chan struct{})
 		s := g.party("prefill-1", func(c *transfer.Config) {
 			c.RequestTimeout, c.Grace = time.Second, time.Second // FATAL comes before the wait is over
@@ -133,7 +133,7 @@ func TestBlockedContainDelaysNothing(t *testing.T) {
 // What has provably not left when the caller's context ends is taken back; the
 // peer that may have heard of the memory keeps it owned until it answers.
 func TestFanOutThatEndsEarly(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		second := g.party("prefill-1")
 		attach(t, g.s, g.r)
 		sa, sb := transfer.Pipe()

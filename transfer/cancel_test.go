@@ -19,7 +19,7 @@ import (
 
 // The sender has not decided yet: it holds nothing, says so, and the memory is free.
 func TestCancelBeforeTheSenderAnswers(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, request := g.request()
 		result, err := rs.Cancel()
@@ -52,7 +52,7 @@ func (b *slowPrepare) Prepare(r backend.Request) (backend.Operation, error) {
 // A cancel between seal and post wins: the permission is refused, nothing is
 // posted, and not a byte moves.
 func TestCancelBeforePost(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		slow := &slowPrepare{gate: make(chan struct{})}
 		s := g.party("prefill-1", func(c *transfer.Config) {
 			slow.Agent = c.Backend.(*loop.Agent)
@@ -82,7 +82,7 @@ func TestCancelBeforePost(t *testing.T) {
 func TestCancelAfterPost(t *testing.T) {
 	for _, who := range []string{sender, receiver} {
 		t.Run(who, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{BytesPerTick: size / 2}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{BytesPerTick: size / 2}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				rs, ss := g.begin()
 				synctest.Wait()
@@ -114,7 +114,7 @@ func TestCancelAfterPost(t *testing.T) {
 // The hazard, owned: the peer is stopped, the request is cancelled, our wait
 // runs out, the peer goes on, and only then is the memory free.
 func TestStalledPeerSettlesLate(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		rs, ss := g.begin()

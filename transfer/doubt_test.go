@@ -82,7 +82,7 @@ func TestPeerGoesBeforeThePost(t *testing.T) {
 		"permission refused": {}, "prepare fails": {prepare: backend.ErrInvalid}, "post submits nothing": {post: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				held := &heldPrepare{gate: make(chan struct{}), err: test.prepare}
 				s := g.party("prefill-1", func(c *transfer.Config) {
 					held.Agent = c.Backend.(*loop.Agent)
@@ -125,7 +125,7 @@ func TestPeerGoesBeforeThePost(t *testing.T) {
 // A peer that goes while its request still waits to leave is in doubt, and what
 // the end of the fan-out says of it must not contradict that.
 func TestPeerGoesDuringTheFanOut(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		second := g.party("prefill-1")
 		attach(t, g.s, g.r)
 		sa, sb := transfer.Pipe()

@@ -40,7 +40,7 @@ func (g *rig) settle(rs, ss *transfer.Session) {
 
 // Who waits in quarantine is woken by the operator's word and not by proof.
 func TestWaitAdmission(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 13*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		must(t, g.s.WaitAdmission(t.Context()))
 		_, changed := g.s.Admission()
 		rs, ss := g.doubtful()
@@ -92,7 +92,7 @@ func TestWaitAdmissionEnds(t *testing.T) {
 // An endpoint says of its own memory who may touch it and what would prove the
 // end of that.
 func TestExplain(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		rs, ss := g.doubtful()
 		for p, want := range map[*party]string{
 			g.s: "our operation to decode-0 may still read it: IN_DOUBT for 1s, by doubt; what frees it: the late end of this very operation",
@@ -126,7 +126,7 @@ func metric(p *party, name, label string) (float64, bool) {
 
 // Metrics show a doubt while it lasts, with its age, and not a moment longer.
 func TestMetrics(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		want := func(name, label string, value float64) {
 			t.Helper()
 			if got, there := metric(g.s, name, label); !there || got != value {
@@ -158,7 +158,7 @@ func TestMetrics(t *testing.T) {
 // What every metrics library needs: a name that Prometheus takes, one line of
 // help, names in groups, and counters that say so in their name.
 func TestMetricsAreWellFormed(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		rs, ss := g.doubtful()
 		seen, last := map[string]bool{}, ""
 		for _, m := range g.s.Metrics() {
@@ -179,7 +179,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 
 // Explain names the pins of a region that is divided into blocks.
 func TestExplainNamesPins(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		pool, err := g.r.region.Pool(blockSize)
 		must(t, err)
 		pin, err := pool.Blocks().Allocate("request 1", make([]blocks.Block, 2))

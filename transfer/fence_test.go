@@ -30,7 +30,7 @@ func states(facts ...fence.Fact) fence.Statement {
 // A fence is applied if the evidence proves it of all memory in its scope, and then it
 // is on record; otherwise nothing has happened.
 func TestFenceBy(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, _ := g.request()
 		spec := ownership.FenceSpec{Accessor: sender, Scope: ownership.Passive}
@@ -91,7 +91,7 @@ func TestFenceBy(t *testing.T) {
 
 // Explain keeps the latest fences only, and says of one that the program vouches for.
 func TestFencesAreBounded(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		for range 300 {
 			must(t, g.r.Fence(ownership.FenceSpec{Accessor: sender, Scope: ownership.Own}))
 		}
@@ -104,7 +104,7 @@ func TestFencesAreBounded(t *testing.T) {
 
 // FenceGone says what it does not know.
 func TestFenceGoneOfAnUnknownProcess(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		_, err := g.r.FenceGone(sender)
 		wantErr(t, err, transfer.ErrNoPeer)
 		attach(t, g.s, g.r)
@@ -199,7 +199,7 @@ func (d *deviceMemory) Hold() (func(), error) { d.held++; return func() { d.held
 // Memory of a GPU is refused by a backend that has none, and let go again; memory that a
 // driver pinned is the host's.
 func TestRegisterDevice(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		other := g.party("other")
 		m := &deviceMemory{party: other, ordinal: 1, on: true}
 		_, err := g.r.RegisterDevice("vram", m)

@@ -19,7 +19,7 @@ import (
 // what was not taken in is not confirmed, and comes again.
 func TestFloodOfCancels(t *testing.T) {
 	const tombstones, waiting = 10, 256
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		s := g.party("prefill-1", func(c *transfer.Config) { c.Tombstones, c.PeerTombstones = tombstones, tombstones })
 		p := rawPeer(t, s, "decode-9", 1)
 		go p.readAll()
@@ -44,7 +44,7 @@ func TestFloodOfCancels(t *testing.T) {
 
 // A request decides where the peer's bytes go, not where anybody else's do.
 func TestRequestForMemoryThatIsNotThePeers(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		p := rawPeer(t, g.s, "decode-9", 1)
 		go p.readAll()
 		agent, err := g.fabric.Agent(p.name)
@@ -76,7 +76,7 @@ func TestRequestForMemoryThatIsNotThePeers(t *testing.T) {
 // Numbers out of all order change nothing of what is owned. After a gap the
 // stream ends, and what is missing comes on the next one.
 func TestWildNumbers(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		p := rawPeer(t, g.r, "prefill-9", 1)
 		go p.readAll()
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(p.name)})

@@ -47,7 +47,7 @@ func TestSettlementNeedsPositiveRetainedStatus(t *testing.T) {
 		"query error": {Status: backend.Error, Err: errors.New("the query failed")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				m := &mumbler{says: says}
 				s := g.party("prefill-1", func(c *transfer.Config) { m.Backend, c.Backend = c.Backend, m })
 				attach(t, s, g.r)
@@ -78,7 +78,7 @@ func TestSettlementNeedsPositiveRetainedStatus(t *testing.T) {
 // poller goes on, and its result leaves on the stream that is there by then: no
 // doubt, no second report.
 func TestListenerFailureUsesTheWorkerStream(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		ls, lr := attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		rs, ss := g.begin()
@@ -105,7 +105,7 @@ func TestListenerFailureUsesTheWorkerStream(t *testing.T) {
 func TestIdleWorkerPollsRetainedStatus(t *testing.T) {
 	for name, fails := range map[string]bool{"first report leaves": false, "first report fails": true} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				ls, _ := attach(t, g.s, g.r)
 				must(t, g.fabric.Stall(receiver))
 				rs, ss := g.begin()
@@ -135,7 +135,7 @@ func TestIdleWorkerPollsRetainedStatus(t *testing.T) {
 // A handle is lost while its operation still reads the source. The source is
 // not handed out, so what lands late is what was asked for; a fence ends it.
 func TestHandleReleasedInFlight(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 		g.s.keepOwning = true // the backend keeps a registration that a lost handle used
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Inject(sender, loop.Fault{Status: backend.Lost, After: 4096, Late: loop.Rest}))
@@ -161,7 +161,7 @@ func TestHandleReleasedInFlight(t *testing.T) {
 // A peer dies and is there again at once under its name. What the old life may
 // still touch stays owned; the new life is served beside it.
 func TestRemoteAgentReaddedAtOnce(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		g.s.keepOwning, g.r.keepOwning = true, true
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))

@@ -116,7 +116,7 @@ func TestNoLifeFollows(t *testing.T) {
 // What the new backend does not take leaves the endpoint without an agent: the new one
 // is closed, and Reincarnate may be called again.
 func TestNewBackendThatFails(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		p := g.party("a")
 		pool := p.pool()
 		_, table := p.allocate(pool, "request", 1, 'a')
@@ -158,7 +158,7 @@ func TestNewBackendThatFails(t *testing.T) {
 // A new life ends what waits for its metadata: the error is the caller's, and the life
 // that has begun goes on without anybody attached.
 func TestMetadataOfTheNewLifeFail(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		p := g.party("a")
 		next := &scripted{}
 		next.fail("Metadata", errScript)
@@ -177,7 +177,7 @@ func TestMetadataOfTheNewLifeFail(t *testing.T) {
 
 // Agents' names have no more than what the wire takes, and are new ones.
 func TestAgentNameFits(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		long := strings.Repeat("n", 128)
 		p := g.party(long)
 		var agent string
@@ -194,7 +194,7 @@ func TestAgentNameFits(t *testing.T) {
 
 // A life is told of: in the timeline, in the log, and in what Reincarnate returns.
 func TestReincarnationIsTold(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		var book book
 		p := g.party("a", func(c *transfer.Config) { c.Log = book.logger(0) })
 		attach(t, g.s, p)

@@ -29,7 +29,7 @@ func TestReportsResumeOnTheNextStream(t *testing.T) {
 		"one report arrived, one is not": 4,
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				sa, sb := transfer.Pipe()
 				var stream transfer.Stream = sa
 				if lost > 0 {
@@ -67,7 +67,7 @@ func TestReportsResumeOnTheNextStream(t *testing.T) {
 
 // A request that was lost with its stream counts as sent, and is sent again.
 func TestRequestResumesOnTheNextStream(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		sa, sb := transfer.Pipe()
 		_, lr := attachOver(t, g.s, g.r, sa, &lossy{Stream: sb, left: 2}) // HELLO, RECEIPT
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender)})
@@ -83,7 +83,7 @@ func TestRequestResumesOnTheNextStream(t *testing.T) {
 
 // A newer stream of the same life takes over at once.
 func TestNewerStreamReplaces(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		ls, lr := attach(t, g.s, g.r)
 		attach(t, g.s, g.r)
 		<-ls.Done()
@@ -102,7 +102,7 @@ func TestNewerStreamReplaces(t *testing.T) {
 // A hello with a new incarnation means that the old one is gone: doubt about
 // its claims, its late reports stale, and it never comes back.
 func TestNewIncarnationIsDoubtAboutTheOld(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		g.r.keepOwning = true // hand-made peers confirm nothing, so Stop would wait for ever
 		old := rawPeer(t, g.r, sender, 1)
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender)})
@@ -130,7 +130,7 @@ func TestNewIncarnationIsDoubtAboutTheOld(t *testing.T) {
 // The Hello alone says that the old life is gone: that the backend cannot load
 // the new one's metadata, as where it kept its agent's name, changes nothing.
 func TestOldLifeIsGoneThoughTheNewOneCannotAttach(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		g.r.keepOwning = true // hand-made peers confirm nothing
 		old := rawPeer(t, g.r, sender, 1)
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender)})
@@ -158,7 +158,7 @@ func TestOldLifeIsGoneThoughTheNewOneCannotAttach(t *testing.T) {
 // Repeated messages and messages about others are dropped and counted before
 // they are evidence (contract section 8).
 func TestRepeatedAndForeignMessages(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 		peer := rawPeer(t, g.r, "prefill-7", 7)
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-7")})
 		must(t, err)
@@ -216,7 +216,7 @@ func TestHandshakesThatFail(t *testing.T) {
 			backend.ErrMetadata, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				peer, result := rawHello(t, g.r, test.hello)
 				err := (<-result).err
 				if !errors.Is(err, test.want) || !errors.Is(err, transfer.ErrHandshake) || !strings.Contains(err.Error(), test.text) || strings.Contains(err.Error(), "\n") {
@@ -234,7 +234,7 @@ func TestHandshakesThatFail(t *testing.T) {
 }
 
 func TestHandshakeEndsWithPeerTimeOrContext(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	within(t, 11*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 		attach := func(ctx context.Context, then func(transfer.Stream)) error {
 			ours, theirs := transfer.Pipe()
 			result := make(chan error, 1)
@@ -265,7 +265,7 @@ func TestProtocolViolationsEndTheStream(t *testing.T) {
 		"message after a gap":           wire.SessionQuiesced{Seq: 2, Session: wire.SessionName{Request: wire.RequestID{Endpoint: "x", Number: 1}, Attempt: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				peer := rawPeer(t, g.r, "x", 1)
 				peer.send(m)
 				<-peer.link.Done()

@@ -40,7 +40,7 @@ func (g *rig) arena() *memory.Arena {
 // A gather fills the send buffer, then the data moves, then a scatter takes it to
 // its place: each waits for the proof of the one before.
 func TestGatherTransferScatter(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	within(t, 6*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		source, target := g.arena(), g.arena()
 		fill(source, 'a')
@@ -86,7 +86,7 @@ func TestGatherTransferScatter(t *testing.T) {
 // A cancel does not stop a gather: nothing is posted after it, and the region stays
 // owned until the copy has ended.
 func TestCancelWhileItGathers(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		gather := g.local(g.arena(), g.s.arena, loop.Fault{})
 		rs, request := g.request()
@@ -126,7 +126,7 @@ func TestGatherThatFails(t *testing.T) {
 		"lost":          {loop.Fault{Status: backend.Lost}, "FAILED, cause doubt, origin local", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				gather := g.local(g.arena(), g.s.arena, test.fault)
 				rs, request := g.request()
@@ -156,7 +156,7 @@ func TestGatherThatFails(t *testing.T) {
 
 // Our wait for a copy may run out; proof that comes later settles it.
 func TestGatherThatIsLate(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	within(t, 11*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		gather := g.local(g.arena(), g.s.arena, loop.Fault{})
 		rs, request := g.request()
@@ -182,7 +182,7 @@ func TestFailedDataIsNotScattered(t *testing.T) {
 		"not submitted": {Status: backend.NotSubmitted}, "error that settles": {Status: backend.Error, After: 512, Transient: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				target := g.arena()
 				scatter := g.local(g.r.arena, target, loop.Fault{})
@@ -209,7 +209,7 @@ func TestFailedDataIsNotScattered(t *testing.T) {
 // A scatter is a claim: it keeps the memory after the data arrived, whatever
 // happens to the session, and an error of it is no end.
 func TestScatterInDoubtKeepsTheMemory(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		scatter := g.local(g.r.arena, g.arena(), loop.Fault{Status: backend.Error, After: size / 2, Late: loop.Rest})
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender), Scatter: scatter})
@@ -231,7 +231,7 @@ func TestScatterInDoubtKeepsTheMemory(t *testing.T) {
 
 // What is refused before anything is owned stays the caller's to release.
 func TestLocalOfARefusedCallIsTheCallers(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		scatter := g.local(g.r.arena, g.arena(), loop.Fault{})
 		_, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("who"), Scatter: scatter})

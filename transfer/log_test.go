@@ -129,7 +129,7 @@ func (h *hanging) Handle(ctx context.Context, r slog.Record) error {
 
 // A log handler that hangs delays no transfer, and FATAL still comes in time.
 func TestSlowLogDelaysNothing(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		h := &hanging{slog.DiscardHandler, make(chan struct{})}
 		s := g.party("prefill-1", func(c *transfer.Config) { c.Log = slog.New(enabled{h}) })
 		defer close(h.gate)

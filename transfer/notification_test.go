@@ -33,7 +33,7 @@ func TestNotificationSettlesWhatTheHandleLost(t *testing.T) {
 		"it never landed": {dropped: true, fault: loop.Fault{Status: backend.Lost, After: size / 2}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+			within(t, 2*time.Second, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 				s, r := g.party("prefill-1", notify), g.party("decode-1", notify)
 				attach(t, s, r)
 				must(t, g.fabric.Inject("prefill-1", test.fault))
@@ -77,7 +77,7 @@ func (g *rig) exchange(s, r *party, read bool) (rs, ss *transfer.Session) {
 // A notification is no result: the stream's RESULT makes the answer, whichever comes
 // first, and one that is not ours, or a forged CONFIRMED, changes nothing.
 func TestNotificationIsNoResult(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		s, r := g.party("prefill-1", notify), g.party("decode-1", notify)
 		attach(t, s, r)
 		release, err := g.fabric.Hold("prefill-1", loop.CallPoll) // the sender learns of nothing
@@ -99,7 +99,7 @@ func TestNotificationIsNoResult(t *testing.T) {
 
 // Notifications of others, and CONFIRMED for memory of others, are counted and dropped.
 func TestForeignNotificationsAndConfirmations(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: size / 4}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: size / 4}, func(t *testing.T, g *rig) {
 		s, r := g.party("prefill-1", notify), g.party("decode-1", notify)
 		attach(t, s, r)
 		stranger := rawPeer(t, s, "stranger", 9)

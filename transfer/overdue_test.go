@@ -34,7 +34,7 @@ func (l *punctual) Poll() backend.Observation {
 // Whatever comes first, the end of a copy is proof, and frees the memory.
 func TestCopyThatEndsAsItsWaitRunsOut(t *testing.T) {
 	for range 300 {
-		inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		within(t, 12*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
 			attach(t, g.s, g.r)
 			rs, request := g.request()
 			gather := &punctual{Local: g.local(g.arena(), g.s.arena, loop.Fault{}), fabric: g.fabric}

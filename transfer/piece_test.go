@@ -20,7 +20,7 @@ import (
 // Key-value and auxiliary pieces in one call: the sender gets a request for each,
 // answers them in any order, and both sessions succeed with the last one.
 func TestSeveralPiecesInOneSession(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		fill(g.s.arena, 'a')
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{
@@ -65,7 +65,7 @@ func TestSeveralPiecesInOneSession(t *testing.T) {
 // A reservation is taken whole or not at all: one region that is owned refuses
 // both pieces, nobody hears of any, and nothing is left behind.
 func TestPiecesAreAllOrNothing(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		busy, aux := g.r.extra("busy"), g.r.extra("aux")
 		hold, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: busy, From: transfer.FromPeers(sender)})
@@ -94,7 +94,7 @@ func TestPiecesAreAllOrNothing(t *testing.T) {
 // An open session takes pieces later; a gap is no completion, AddLast is, and the
 // sender's session then completes by itself.
 func TestPiecesThatComeLater(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		var ss *transfer.Session
 		answer := func(want int) {
@@ -128,7 +128,7 @@ func TestPiecesThatComeLater(t *testing.T) {
 
 // Without a last piece both applications say that it is over, each for its side.
 func TestOpenSessionsAreCompletedByHand(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender), Open: true})
 		must(t, err)
@@ -147,7 +147,7 @@ func TestOpenSessionsAreCompletedByHand(t *testing.T) {
 // A piece that is refused fails the session on both sides, the pieces that are
 // under way stay owned until proof, and requests of it need no answer any more.
 func TestRefusedPieceEndsTheSession(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: size}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: size}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		pieces := []transfer.Piece{{Name: "0", Region: g.r.region}, {Name: "1", Region: g.r.extra("one")}, {Name: "2", Region: g.r.extra("two")}}
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{From: transfer.FromPeers(sender), Pieces: pieces})
@@ -177,7 +177,7 @@ func TestRefusedPieceEndsTheSession(t *testing.T) {
 // Two of three candidates write. Which ones is known when two have reported; the
 // third, which never began, is excused by that.
 func TestCountedCohort(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		names := []string{sender}
 		parties := []*party{g.s}
 		for i := range 2 {
@@ -219,7 +219,7 @@ func TestCountedCohort(t *testing.T) {
 }
 
 func TestPiecesThatAreRefused(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from := transfer.FromPeers(sender)
 		piece := transfer.Piece{Region: g.r.region}
@@ -248,7 +248,7 @@ func TestPiecesThatAreRefused(t *testing.T) {
 // the session, which is complete all the same and has an end.
 func TestAddBesideAddLast(t *testing.T) {
 	for range 200 {
-		inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 			attach(t, g.s, g.r)
 			go func() {
 				for {

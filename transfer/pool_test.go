@@ -90,7 +90,7 @@ func (g *rig) into(target, source *transfer.Region) (rs, ss *transfer.Session) {
 // Two requests with a common prefix are sent at the same time; the first ends
 // in the middle. Each block comes back when its last claim is gone, once.
 func TestTwoRequestsShareAPrefix(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		first, prefix := g.s.allocate(from, "request 1", 2, 'p')
@@ -132,7 +132,7 @@ func TestTwoRequestsShareAPrefix(t *testing.T) {
 // Catalogue 82: a pin count was the only keeper, termination unpins while a
 // send reads. The send's own claim keeps the blocks.
 func TestPinCountWasTheOnlyKeeper(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		hold, table := g.s.allocate(from, "request 1", 4, 'a')
@@ -164,7 +164,7 @@ func TestPinCountWasTheOnlyKeeper(t *testing.T) {
 // Catalogue 77: request A is freed at once while its write is in flight, B asks
 // for pages. It gets none of A's, by allocation or by a number kept too long.
 func TestOverlappingPagesWhileInFlight(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		hold, source := g.s.allocate(from, "request A", 8, 'a')
@@ -201,7 +201,7 @@ func TestOverlappingPagesWhileInFlight(t *testing.T) {
 // lands late, after our own wait has run out. It lands in A's and in nobody
 // else's, and A's come back on proof.
 func TestLateWriteIntoReusedPages(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 11*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		hold, source := g.s.allocate(from, "request A", 6, 'a')
@@ -237,7 +237,7 @@ func TestLateWriteIntoReusedPages(t *testing.T) {
 
 // A region is owned whole or in blocks, and is not deregistered under either.
 func TestPoolExcludesTheWhole(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		for _, n := range []uint64{0, 3, size + 1} {
 			_, err := g.s.region.Pool(n)
@@ -278,7 +278,7 @@ func TestPoolExcludesTheWhole(t *testing.T) {
 // One region of blocks may answer several requests; its blocks come back with
 // the last of them. Ranges count along the table and may cross blocks.
 func TestRegionOfBlocksIsSharedBySends(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: blockSize}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		hold, table := g.s.allocate(from, "request", 3, 'x')
@@ -347,7 +347,7 @@ func TestFatalFreezesPins(t *testing.T) {
 // Many requests at once share a prefix, are cancelled or not, and end before
 // or after their transfers. In the end every block is back, each once.
 func TestManyRequestsOverOnePool(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.s.pool(), g.r.pool()
 		system, prefix := g.s.allocate(from, "system prompt", 2, 'p')

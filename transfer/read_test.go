@@ -31,7 +31,7 @@ func TestReadMovesDataTheOtherWay(t *testing.T) {
 		"polled": {Auto: true, BytesPerTick: 4096}, "inside of post": {Auto: true, Inline: true}, "with progress of the source": {Auto: true, PassiveProgress: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, config, func(t *testing.T, g *rig) {
+			atOnce(t, config, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				rs, request := g.offer()
 				if request.Direction() != backend.Read || request.Len() != size || request.Label() != "chat" {
@@ -54,7 +54,7 @@ func TestReadMovesDataTheOtherWay(t *testing.T) {
 
 // An application that knows nothing of READ must not overwrite what was offered.
 func TestRequestIsAnsweredInItsDirection(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, request := g.offer()
 		_, err := request.Send(transfer.SendSpec{Region: g.s.region})
@@ -75,7 +75,7 @@ func TestRequestIsAnsweredInItsDirection(t *testing.T) {
 // The sources of reads are shared, their destinations are not, and blocks of a
 // destination do not overlap.
 func TestReadOwnsItsDestinationAlone(t *testing.T) {
-	inVirtualTime(t, loop.Config{BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		first, one := g.offer()
 		second, two := g.offer() // the same region again
@@ -102,7 +102,7 @@ func TestReadOwnsItsDestinationAlone(t *testing.T) {
 // The hazard of a READ: a cancel does not stop bytes from landing in the
 // destination, nor the source from being read. Both stay owned until proof.
 func TestCancelledReadKeepsBothSides(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver)) // who has the data
 		rs, request := g.offer()
@@ -131,7 +131,7 @@ func TestCancelledReadKeepsBothSides(t *testing.T) {
 // A pool's blocks are offered by regions that read, and fetched into by regions
 // that write.
 func TestReadOfPooledBlocks(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		from, to := g.r.pool(), g.s.pool()
 		hold, table := g.r.allocate(from, "prefix", 4, 'p')

@@ -47,7 +47,7 @@ func (g *rig) twoAsk() (rs, other *transfer.Session, a, b *transfer.Request) {
 // request of somebody else waits under the name: the refusal is no word about the
 // piece that is written.
 func TestRefusalIsNoWordAboutWhatIsUnderWay(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		rs, other, a, b := g.twoAsk()
 		ss, err := a.Send(transfer.SendSpec{Region: g.s.region})
 		must(t, err)
@@ -66,7 +66,7 @@ func TestRefusalIsNoWordAboutWhatIsUnderWay(t *testing.T) {
 // pieces, and of nobody else's, also where one is being answered at that moment.
 func TestRefusalBesideAnAnswer(t *testing.T) {
 	for range 200 {
-		inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 			rs, other, a, b := g.twoAsk()
 			var ss *transfer.Session
 			var err error
@@ -95,7 +95,7 @@ func TestRefusalBesideAnAnswer(t *testing.T) {
 // A sender that has completed its session with fewer pieces refuses one more: the
 // peer hears of it at once, and not by its timeout.
 func TestRefusalAfterTheSendersSuccess(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers(sender), Open: true})
 		must(t, err)
@@ -120,7 +120,7 @@ func TestRefusalAfterTheSendersSuccess(t *testing.T) {
 // hears: the refusal does not say that nothing will be held, and what comes later is
 // served. The answer to the peer's own cancel, which comes after all of it, does.
 func TestRefusalIsNoWordAboutWhatComesLater(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		p, other := rawPeer(t, g.s, "decode-8", 8), rawPeer(t, g.s, "decode-9", 9)
 		target, err := memory.New(memory.Spec{Len: g.s.arena.Len()})
 		must(t, err)

@@ -18,7 +18,7 @@ import (
 // Under two names the same bytes could be reused by one owner while a peer
 // still writes them for the other.
 func TestOverlappingRegionsAreRefused(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		m := g.r.region.Memory()
 		end := m.Addr + uintptr(m.Len)
 		for _, other := range []backend.Memory{
@@ -39,7 +39,7 @@ func TestOverlappingRegionsAreRefused(t *testing.T) {
 // The handle of a deregistered region says nothing of a later one that has its
 // name, and its addresses are another's.
 func TestDeregisteredRegionIsNotTaken(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		old := g.r.region
 		m := old.Memory()
@@ -68,7 +68,7 @@ func TestDeregisteredRegionIsNotTaken(t *testing.T) {
 
 // Registered memory stays mapped, whatever its owner does.
 func TestRegisteredArenaStaysMapped(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		wantErr(t, g.r.arena.Close(), memory.ErrHeld)
 		_, err := g.r.Register(g.r.region.ID(), g.r.arena) // refused, and leaves no hold behind
 		wantErr(t, err, ownership.ErrReject)
@@ -81,7 +81,7 @@ func TestRegisteredArenaStaysMapped(t *testing.T) {
 
 // Whoever comes first, no transfer runs on memory that is given back.
 func TestDeregisterAgainstReceive(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		g.s.OnRequest(func(r *transfer.Request) { _ = r.Refuse("not now") })
 		for range 200 {

@@ -53,7 +53,7 @@ func TestNewNeedsUsableArguments(t *testing.T) {
 // Memory that the backend does not register is not registered: the name is free again,
 // and so is the memory.
 func TestBackendRefusesARegistration(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		b := &scripted{}
 		p := g.party("a", script(b))
 		arena := g.arena()
@@ -74,7 +74,7 @@ func TestBackendRefusesARegistration(t *testing.T) {
 
 // Arguments that cannot be meant are said to be wrong, and change nothing.
 func TestUnusableMemory(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		addr := g.arena().Addr()
 		for name, test := range map[string]struct {
 			register func() (*transfer.Region, error)
@@ -121,7 +121,7 @@ func (b *spaced) Register(m backend.Memory) (backend.Registration, error) {
 // The backend hears which device memory is of, to the last ordinal.
 func TestDeviceOfMemory(t *testing.T) {
 	for _, ordinal := range []int{0, 3, 1<<31 - 1} {
-		inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 			b := &spaced{}
 			p := g.party("a", func(c *transfer.Config) { b.Agent = c.Backend.(*loop.Agent); c.Backend = b })
 			other := g.party("b")
@@ -139,7 +139,7 @@ func TestDeviceOfMemory(t *testing.T) {
 // A region that comes with an error is registered all the same: peers could not be told
 // of it, and the backend did not take that back either. It is the caller's to deregister.
 func TestRegionThatComesWithAnError(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		b := &scripted{}
 		p := g.party("a", script(b))
 		refused := errors.New("not now")
@@ -163,7 +163,7 @@ func TestRegionThatComesWithAnError(t *testing.T) {
 // Deregister that the backend refuses leaves the memory registered and held; a second
 // call goes on where that one was. What comes after it is said, and undoes nothing.
 func TestBackendRefusesADeregistration(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		b := &scripted{}
 		p := g.party("a", script(b))
 		arena := g.arena()
@@ -193,7 +193,7 @@ func TestBackendRefusesADeregistration(t *testing.T) {
 
 // While a region is deregistered nobody takes it, and it is not while somebody does.
 func TestRegionIsNotTakenWhileItLeaves(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		b := &scripted{}
 		p := g.party("a", script(b))
@@ -236,7 +236,7 @@ func TestStopThatTheBackendRefuses(t *testing.T) {
 		"deregister, busy": {map[string]error{"Deregister": busy, "Fence": memory.ErrClosed}, []error{errScript, memory.ErrClosed}, "transfer: region "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				b := &scripted{}
 				p := g.party("a", script(b))
 				arena := g.arena()
@@ -271,7 +271,7 @@ func TestStopThatTheBackendRefuses(t *testing.T) {
 func TestStopWaitsForCallsOfTheBackend(t *testing.T) {
 	for _, call := range []string{"Connect", "Progress"} {
 		t.Run(call, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{PassiveProgress: true}, func(t *testing.T, g *rig) {
+			within(t, 3*time.Second, loop.Config{PassiveProgress: true}, func(t *testing.T, g *rig) {
 				b := &scripted{}
 				p := g.party("a", script(b))
 				link, _ := attach(t, p, g.s)
@@ -314,7 +314,7 @@ func TestStopWaitsForCallsOfTheBackend(t *testing.T) {
 
 // Every pool's region has one registration, which is deregistered once.
 func TestStopWithPools(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		b := &scripted{}
 		p := g.party("a", script(b))
 		pool := p.pool()
@@ -339,7 +339,7 @@ func TestStopWithPools(t *testing.T) {
 
 // An error of Progress is counted, and nothing else.
 func TestProgressErrorsAreCounted(t *testing.T) {
-	inVirtualTime(t, loop.Config{PassiveProgress: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{PassiveProgress: true}, func(t *testing.T, g *rig) {
 		b := &scripted{}
 		p := g.party("a", script(b))
 		attach(t, g.s, p)
@@ -358,7 +358,7 @@ func TestProgressErrorsAreCounted(t *testing.T) {
 
 // A handle or a copy that cannot be released is in the log; nothing waits for it.
 func TestReleaseThatFails(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		var book book
 		b := &scripted{}
 		p := g.party("a", script(b), func(c *transfer.Config) { c.Log = book.logger(0) })

@@ -56,7 +56,7 @@ func (g *rig) reincarnate(p *party, limits *backend.Limits) transfer.Reincarnati
 // life takes over, and the target, which the old one was writing, is freed by the
 // end of its own agent.
 func TestReincarnateFreesWhatItProves(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+	within(t, 12*time.Second, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 		link, _ := attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		rs, ss := g.begin()
@@ -100,7 +100,7 @@ func TestReincarnateFreesWhatItProves(t *testing.T) {
 // Where the end of the own agent is no proof for memory that a peer reaches, that memory
 // stays owned and is listed, until somebody has seen to the peer.
 func TestPassiveMemoryNeedsThePeersEnd(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		r := g.party("decode-1", like(likeCMA))
 		attach(t, g.s, r)
 		must(t, g.fabric.Stall("decode-1"))
@@ -167,7 +167,7 @@ func (s *forgetful) Send(ctx context.Context, m wire.Message) error {
 func TestCancelReachesThePeerAgain(t *testing.T) {
 	for name, lost := range map[string]bool{"not sent": false, "not confirmed": true} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				r := g.party("decode-1", like(likeCMA))
 				sa, sb := transfer.Pipe()
 				_, link := attachOver(t, g.s, r, sa, &forgetful{sb})
@@ -196,7 +196,7 @@ func TestCancelReachesThePeerAgain(t *testing.T) {
 // The peer has confirmed a cancel and was about to answer it, when the life that
 // asked has ended: the answer goes to nobody, and the new life asks again.
 func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		r := g.party("decode-1", like(likeCMA))
 		attach(t, g.s, r)
 		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
@@ -221,7 +221,7 @@ func TestAnswerToACancelIsDueToTheNextLife(t *testing.T) {
 // Nothing is asked of a peer about memory that a fence has freed: it may be dead, and
 // Stop would wait for it.
 func TestFencedPeerIsNotAskedAgain(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		r := g.party("decode-1", like(likeCMA))
 		_, link := attach(t, g.s, r)
 		rs, err := r.Receive(t.Context(), transfer.ReceiveSpec{Region: r.region, From: transfer.FromPeers(sender)})
@@ -242,7 +242,7 @@ func TestFencedPeerIsNotAskedAgain(t *testing.T) {
 // What was asked of the old life is not answered by the new one: neither a request
 // that waits for an answer, nor an operation that was about to be posted.
 func TestNothingOfTheOldLifeIsPosted(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, request := g.request()
 		gather := g.local(g.arena(), g.s.arena, loop.Fault{})
@@ -268,7 +268,7 @@ func TestNothingOfTheOldLifeIsPosted(t *testing.T) {
 
 // A gather outlives the agent: its end frees it and posts nothing.
 func TestGatherOutlivesTheAgent(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, request := g.request()
 		gather := g.local(g.arena(), g.s.arena, loop.Fault{})
@@ -298,7 +298,7 @@ func TestGatherOutlivesTheAgent(t *testing.T) {
 func TestReincarnateWaitsForCalls(t *testing.T) {
 	for name, call := range map[string]loop.Call{"post": loop.CallPost, "poll": loop.CallPoll} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+			within(t, 2*time.Second, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				release, err := g.fabric.Hold(sender, call)
 				must(t, err)
@@ -321,7 +321,7 @@ func TestReincarnateWaitsForCalls(t *testing.T) {
 
 // Without a new backend the endpoint stays closed, and can be tried again or stopped.
 func TestReincarnateWithoutABackend(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		rs, ss := g.begin()
@@ -354,7 +354,7 @@ func TestReincarnateWithoutABackend(t *testing.T) {
 
 // An agent whose end proves nothing is not ended.
 func TestReincarnateWhereNothingWouldBeProven(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		p := g.party("decode-1", like(backend.Limits{Transport: "nixl/auto"}))
 		before := p.Incarnation()
 		_, err := p.Reincarnate(t.Context(), g.again(nil))

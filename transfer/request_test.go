@@ -30,7 +30,7 @@ func (p *party) extra(id string) *transfer.Region {
 }
 
 func TestRequestSaysWhatIsWanted(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		name := ownership.SessionName{Request: ownership.RequestID{Endpoint: "router", Number: 7}, Attempt: 3}
 		blocks := []transfer.Block{{Offset: 8192, Len: 4096}, {Offset: 0, Len: 1024}}
@@ -54,7 +54,7 @@ func TestRequestSaysWhatIsWanted(t *testing.T) {
 
 // Blocks on both sides may lie in any order and be cut in different places.
 func TestScatteredBlocks(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		fill(g.s.arena, 'a')
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{
@@ -77,7 +77,7 @@ func TestScatteredBlocks(t *testing.T) {
 
 // Requests that come before the application listens wait, in order.
 func TestRequestsWaitForTheApplication(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		g.s.OnRequest(nil)
 		var sessions []*transfer.Session
@@ -115,7 +115,7 @@ func (b *slowConnect) Connect(peer string, metadata []byte) error {
 // A request is not handed over before the metadata that it needs is loaded,
 // and once only.
 func TestRequestWaitsForItsMetadata(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		slow := &slowConnect{}
 		s := g.party("prefill-1", func(c *transfer.Config) {
 			slow.Agent = c.Backend.(*loop.Agent)
@@ -144,7 +144,7 @@ func TestRequestWaitsForItsMetadata(t *testing.T) {
 
 // A full table turns a request away; the receiver's cancel is answered all the same.
 func TestFullTableOfRequests(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		s := g.party("prefill-1", func(c *transfer.Config) { c.Requests = 1 })
 		attach(t, s, g.r)
 		first, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-1")})
@@ -164,7 +164,7 @@ func TestFullTableOfRequests(t *testing.T) {
 
 // Regions that are registered after the Hello travel with the next request.
 func TestMetadataFollowsRegistrations(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		late := g.r.extra("late")
 		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: late, From: transfer.FromPeers(sender)})
@@ -183,7 +183,7 @@ func TestMetadataFollowsRegistrations(t *testing.T) {
 
 // Several senders write one region; each is a claim of its own.
 func TestSeveralSenders(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 512}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true, BytesPerTick: 512}, func(t *testing.T, g *rig) {
 		other := g.party("prefill-1")
 		attach(t, g.s, g.r)
 		attach(t, other, g.r)
@@ -208,7 +208,7 @@ func TestSeveralSenders(t *testing.T) {
 
 // An operation that the backend never took is a failure with nothing at risk.
 func TestOperationThatIsNotSubmitted(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Inject(sender, loop.Fault{Status: backend.NotSubmitted}))
 		rs, ss := g.begin()
@@ -224,7 +224,7 @@ func TestOperationThatIsNotSubmitted(t *testing.T) {
 
 // An error is no proof: the operation stays watched, and its DONE settles it.
 func TestErrorThatEndsAfterAll(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true, BytesPerTick: 1024}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Inject(sender, loop.Fault{Status: backend.Error, After: 4096, Transient: true}))
 		rs, ss := g.begin()
@@ -237,7 +237,7 @@ func TestErrorThatEndsAfterAll(t *testing.T) {
 }
 
 func TestSpecsThatAreRefused(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		for name, test := range map[string]struct {
 			spec transfer.ReceiveSpec

@@ -6,6 +6,8 @@ package transfer_test
 import (
 	"context"
 	"errors"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -38,9 +40,11 @@ type party struct {
 
 	mu         sync.Mutex
 	lines      []string // guarded by mu; the timeline
+	observed   uint64   // guarded by mu; the number of the latest effect
 	contained  []ownership.Containment
 	requests   chan *transfer.Request
 	keepOwning bool // the test ends while memory is owned
+	observes   bool // the timeline comes to lines
 }
 
 // rig is a fabric with a sender and a receiver, in virtual time.
@@ -55,12 +59,29 @@ type rig struct {
 // goroutine of an endpoint is left when f returns.
 func inVirtualTime(t *testing.T, config loop.Config, f func(*testing.T, *rig)) {
 	t.Helper()
+	within(t, math.MaxInt64, config, f)
+}
+
+// atOnce does so where nothing takes time: what is over is told, and whoever waits for it
+// is woken, without the help of a timeout that comes later.
+func atOnce(t *testing.T, config loop.Config, f func(*testing.T, *rig)) {
+	t.Helper()
+	within(t, 10*time.Millisecond, config, f) // for the poller's pauses
+}
+
+// within does so where all that takes time takes less than that.
+func within(t *testing.T, limit time.Duration, config loop.Config, f func(*testing.T, *rig)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		g := &rig{t: t, fabric: loop.New(config)}
 		g.s, g.r = g.party(sender), g.party(receiver)
+		begin := time.Now()
 		defer func() {
 			for _, p := range g.all {
 				p.end()
+			}
+			if took := time.Since(begin); took > limit {
+				t.Errorf("something waited for a deadline: it took %v, want at most %v", took, limit)
 			}
 		}()
 		f(t, g)
@@ -79,9 +100,11 @@ func (g *rig) party(name string, change ...func(*transfer.Config)) *party {
 		Observe:   p.observe,
 		OnRequest: func(r *transfer.Request) { p.requests <- r },
 	}
+	observe := reflect.ValueOf(config.Observe).Pointer()
 	for _, f := range change {
 		f(&config)
 	}
+	p.observes = reflect.ValueOf(config.Observe).Pointer() == observe
 	p.Endpoint, err = transfer.New(config)
 	must(g.t, err)
 	p.arena, err = memory.New(memory.Spec{Len: size})
@@ -102,6 +125,10 @@ func (p *party) observe(ev transfer.Event) {
 	defer p.mu.Unlock()
 	if ev.Effect != nil {
 		p.lines = append(p.lines, ev.Effect.String())
+		if seq := ev.Effect.Stamped().Seq; seq != p.observed+1 {
+			p.t.Errorf("%s: event %d follows %d", p.Name(), seq, p.observed)
+		}
+		p.observed++
 	} else {
 		p.lines = append(p.lines, ev.Note)
 	}
@@ -114,11 +141,14 @@ func (p *party) end() {
 	if p.Endpoint == nil {
 		return
 	}
+	synctest.Wait() // whoever has effects in his hands has told them
 	if p.keepOwning || p.t.Failed() {
 		p.Halt()
 	} else if err := p.Stop(ctx); err != nil {
 		p.t.Errorf("stop: %v", err)
 		p.Halt()
+	} else if p.observes && p.count(" -> CLOSED") == 0 {
+		p.t.Errorf("%s: the timeline has a gap: its end is not told", p.Name())
 	}
 	_ = p.arena.Close()
 }

@@ -50,7 +50,7 @@ func (o *mumbled) Post() backend.Observation {
 func TestNoAnswerOfPostIsDoubt(t *testing.T) {
 	for _, says := range []backend.Status{0, 1, 7, 8, 99} {
 		t.Run(says.String(), func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				p := g.party("prefill-1", func(c *transfer.Config) { c.Backend = &mumbling{c.Backend.(*loop.Agent), says} })
 				attach(t, p, g.r)
 				rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("prefill-1")})
@@ -88,7 +88,7 @@ func TestNoAnswerOfALocalCopyIsDoubt(t *testing.T) {
 		{backend.Submitted, backend.NotSubmitted}, {backend.InProgress, backend.NotSubmitted},
 	} {
 		t.Run(says[0].String()+" "+says[1].String(), func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				rs, request := g.request()
 				gather := &evasive{g.local(g.arena(), g.s.arena, loop.Fault{}), says[0], says[1]}

@@ -22,7 +22,7 @@ import (
 // Stop refuses, with a list, while anything may be touched; it cancels what is
 // ACTIVE, and releases everything once the proof has come.
 func TestStopRefusesUntilProven(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		rs, ss := g.begin()
@@ -59,7 +59,7 @@ func TestStopRefusesUntilProven(t *testing.T) {
 // An agent that was destroyed before, whose end was the proof, has nothing left to be
 // deregistered.
 func TestStopAfterTheAgentWasDestroyed(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		_, ss := g.begin()
@@ -84,7 +84,7 @@ func TestStopAfterTheAgentWasDestroyed(t *testing.T) {
 // The backend keeps an operation that answered an error, whatever was proven since: its
 // agent is destroyed, and Stop succeeds.
 func TestStopAfterTheFenceOfADeadPeer(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		must(t, g.fabric.Stall(receiver))
 		_, ss := g.begin()
@@ -108,7 +108,7 @@ func TestStopAfterTheFenceOfADeadPeer(t *testing.T) {
 
 // A peer that has stopped in good order needs no more reports.
 func TestStopDoesNotWaitForAPeerThatSaidGoodbye(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, ss := g.begin()
 		must(t, rs.Wait(t.Context()))
@@ -161,7 +161,7 @@ func (c *tardy) Close() error {
 // What was handed to the carrier before Stop arrives, although the carrier ends
 // with the endpoint: the peer's own Stop needs it.
 func TestStopLetsTheLastMessagesArrive(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		sa, sb := transfer.Pipe()
 		attachOver(t, g.s, g.r, sa, newTardy(sb, 50*time.Millisecond))
 		rs, ss := g.begin()
@@ -175,7 +175,7 @@ func TestStopLetsTheLastMessagesArrive(t *testing.T) {
 
 // A report that nobody confirms keeps Stop, and nothing else, waiting.
 func TestStopWaitsForReceipts(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		g.s.keepOwning = true
 		sa, sb := transfer.Pipe()
 		attachOver(t, g.s, g.r, &lossy{Stream: sa, left: 3}, sb)
@@ -197,7 +197,7 @@ func TestStopWaitsForReceipts(t *testing.T) {
 }
 
 func TestHaltGivesNothingBack(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		g.s.keepOwning, g.r.keepOwning = true, true
 		ls, _ := attach(t, g.s, g.r)
 		_, ss := g.begin()

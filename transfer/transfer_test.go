@@ -19,7 +19,7 @@ func TestPlainTransfer(t *testing.T) {
 		"slow":    {Auto: true, BytesPerTick: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, config, func(t *testing.T, g *rig) {
+			atOnce(t, config, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				rs, ss := g.begin()
 				wantErr(t, g.r.region.Reuse(), ownership.ErrRefused)

@@ -19,7 +19,7 @@ import (
 func TestTwoPeersAskUnderOneName(t *testing.T) {
 	for name, creator := range map[string]string{"a third party's": "router", "the later one's": receiver} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 				other := g.party("decode-1")
 				attach(t, g.s, g.r)
 				attach(t, g.s, other)
@@ -50,7 +50,7 @@ func TestTwoPeersAskUnderOneName(t *testing.T) {
 
 // A refusal before either is served refuses one peer alone.
 func TestRefusalUnderASharedName(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		squatter := g.party("decode-1")
 		attach(t, g.s, g.r)
 		attach(t, g.s, squatter)
@@ -73,7 +73,7 @@ func TestRefusalUnderASharedName(t *testing.T) {
 
 // A request under the name of a session of others is refused at once, alone.
 func TestRequestUnderATakenName(t *testing.T) {
-	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 		other := g.party("decode-1")
 		attach(t, g.s, g.r)
 		attach(t, g.s, other)
@@ -98,7 +98,7 @@ func TestRequestUnderATakenName(t *testing.T) {
 func TestCancelOfWhatBelongsToOthers(t *testing.T) {
 	for name, live := range map[string]bool{"live session": true, "waiting request": false} {
 		t.Run(name, func(t *testing.T) {
-			inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
 				attach(t, g.s, g.r)
 				stranger := rawPeer(t, g.s, "decode-9", 9)
 				rs, request := g.request()

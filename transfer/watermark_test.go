@@ -17,7 +17,7 @@ import (
 // calls Watermark, here at once and at a peer too, whether a stream is attached or comes later.
 func TestWatermarkBoundsTheRecords(t *testing.T) {
 	const rounds, each = 8, 16
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		_, lr := attach(t, g.s, g.r)
 		wantRecords := func(at *party, want int) {
 			t.Helper()
@@ -52,7 +52,7 @@ func TestWatermarkBoundsTheRecords(t *testing.T) {
 // A request that waits for its answer is over when its creator's watermark passes
 // it: nobody has to answer it any more.
 func TestWatermarkWithdrawsRequests(t *testing.T) {
-	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
 		rs, request := g.request()
 		must(t, g.r.Watermark(rs.Name().Request.Number+1))

@@ -92,16 +92,16 @@ func run(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	print, err := src.print()
+	files, err := src.hashes()
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(folder, "verdicts-"+strings.ReplaceAll(o.shard, "/", "-of-")+".jsonl")
 	if o.cpu > 0 {
 		name = filepath.Join(folder, "sample.jsonl")
-		print = fmt.Sprint(o.seed)
+		files = nil
 	}
-	rec, err := openRecord(name, print)
+	rec, err := openRecord(name, files)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,7 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := openRecord(filepath.Join(folder, "verdicts"), "x")
+	rec, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestMutants(t *testing.T) {
 			}
 		}
 	}
-	again, err := openRecord(filepath.Join(folder, "verdicts"), "x")
+	again, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "x"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestMutants(t *testing.T) {
 			t.Errorf("%s: kept for another run is %v, killed %v", key, kept, v.Killed)
 		}
 	}
-	if other, err := openRecord(filepath.Join(folder, "verdicts"), "y"); err != nil || len(other.done) != 0 {
+	if other, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "y", "p/q.go": "x"}); err != nil || len(other.done) != 0 {
 		t.Errorf("verdicts of another source are kept: %v, %v", other.done, err)
 	}
 }

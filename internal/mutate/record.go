@@ -26,8 +26,9 @@ type counter struct{ n atomic.Int64 }
 func (c *counter) next() int { return int(c.n.Add(1)) }
 
 // record keeps the verdicts in a file, a line each, so that a run that was stopped goes
-// on where it was. What the package's source is now is its first line: another source
-// has other mutants.
+// on where it was. What the package's files are now is its first line: a file that was
+// changed has other mutants. That those of the others are killed still is taken for
+// granted, as it is of those whose test was changed: a run from the start says.
 type record struct {
 	mu   sync.Mutex
 	file *os.File
@@ -35,34 +36,37 @@ type record struct {
 }
 
 type recordLine struct {
-	Source string `json:"source,omitempty"`
-	Mutant string `json:"mutant,omitempty"`
+	Files  map[string]string `json:"files,omitempty"` // hashes
+	Mutant string            `json:"mutant,omitempty"`
 	verdict
 }
 
-// openRecord reads the verdicts that still count: those of killed mutants.
-func openRecord(name, print string) (*record, error) {
+// openRecord reads the verdicts that still count: those of killed mutants, in files that
+// are what they were.
+func openRecord(name string, files map[string]string) (*record, error) {
 	r := &record{done: map[string]verdict{}}
 	old, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	lines := bufio.NewScanner(bytes.NewReader(old))
-	for same := false; lines.Scan(); {
+	for were := map[string]string(nil); lines.Scan(); {
 		var l recordLine
 		if json.Unmarshal(lines.Bytes(), &l) != nil {
 			break // the end of a run that was stopped
 		}
-		if l.Source != "" {
-			same = l.Source == print
-		} else if same && l.Killed {
+		if l.Files != nil {
+			were = l.Files
+		}
+		file, _, _ := strings.Cut(l.Mutant, " ")
+		if hash := files[file]; hash != "" && hash == were[file] && l.Killed {
 			r.done[l.Mutant] = l.verdict
 		}
 	}
 	if r.file, err = os.Create(name); err != nil {
 		return nil, err
 	}
-	if err := r.write(recordLine{Source: print}); err != nil {
+	if err := r.write(recordLine{Files: files}); err != nil {
 		return nil, err
 	}
 	for key, v := range r.done {
@@ -88,17 +92,19 @@ func (r *record) add(m *mutant, v verdict) error {
 	return r.write(recordLine{Mutant: m.key(), verdict: v})
 }
 
-// print is a hash of the sources of a package.
-func (s *source) print() (string, error) {
-	h := sha256.New()
+// hashes of the sources of a package.
+func (s *source) hashes() (map[string]string, error) {
+	files := map[string]string{}
 	for _, name := range s.files {
-		text, err := os.ReadFile(filepath.Join(s.dir, name))
+		name = filepath.Join(s.dir, name)
+		text, err := os.ReadFile(name)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		fmt.Fprintf(h, "%s %d\n%s", name, len(text), text)
+		hash := sha256.Sum256(text)
+		files[name] = hex.EncodeToString(hash[:])
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return files, nil
 }
 
 // equivalentText lists the mutants that no test can tell from the original, each with
