@@ -190,8 +190,8 @@ func checkPeers(t testing.TB, c *core, doubts map[*peer]int) {
 
 func checkTables(t testing.TB, c *core) {
 	t.Helper()
-	tombstones, kept, waiting, quiesced := 0, 0, 0, 0
-	buried, asked := map[Accessor]int{}, map[Accessor]int{}
+	tombstones, kept, waiting, quiesced, shared := 0, 0, 0, 0, 0
+	buried, asked, lives := map[Accessor]int{}, map[Accessor]int{}, map[Member]int{}
 	for id, r := range c.requests {
 		if t := r.tombstone(); t != nil {
 			tombstones++
@@ -207,13 +207,15 @@ func checkTables(t testing.TB, c *core) {
 		kept += len(list)
 		for _, r := range list {
 			asked[r.from.Accessor]++
+			lives[r.from]++
 		}
 	}
-	if !maps.Equal(buried, c.buried) || !maps.Equal(asked, c.kept.byAccessor) {
-		t.Fatalf("shares: tombstones %v of %v, kept %v of %v", c.buried, buried, c.kept.byAccessor, asked)
+	if !maps.Equal(buried, c.buried) || !maps.Equal(asked, c.kept.byAccessor) || !maps.Equal(lives, c.kept.byMember) {
+		t.Fatalf("shares: tombstones %v of %v, kept %v of %v, by life %v of %v", c.buried, buried, c.kept.byAccessor, asked, c.kept.byMember, lives)
 	}
 	for a, q := range c.outbox.queues {
 		var last *node
+		before := waiting
 		for n := q.first; n != nil; n = n.next {
 			if n.prev != last || n.out.To.Accessor != a || last != nil && n.out.Number <= last.out.Number {
 				t.Fatalf("outbox of %s is out of order at %v", a, n.out)
@@ -227,6 +229,13 @@ func checkTables(t testing.TB, c *core) {
 		if q.last != last || last == nil {
 			t.Fatalf("outbox of %s has no end", a)
 		}
+		shared += min(q.n, c.cfg.PeerOutbox)
+		if q.n != waiting-before {
+			t.Fatalf("outbox of %s counts %d of %d", a, q.n, waiting-before)
+		}
+	}
+	if shared != c.outbox.shared {
+		t.Fatalf("outbox: %d of %d messages in shares", c.outbox.shared, shared)
 	}
 	if tombstones != c.admits.Tombstones() || kept != c.kept.n || waiting != c.outbox.waiting || quiesced != len(c.outbox.quiesced) {
 		t.Fatalf("tombstones %d of %d, kept %d of %d, waiting %d of %d, quiesced %d of %d", c.admits.Tombstones(), tombstones,

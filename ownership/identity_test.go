@@ -24,6 +24,7 @@ func TestStaleNames(t *testing.T) {
 		"an earlier sequence":         func(c *ClaimName) { c.Sequence-- },
 		"a later sequence":            func(c *ClaimName) { c.Sequence += 7 },
 		"the sequence of the sibling": func(c *ClaimName) { c.Sequence++ },
+		"the sequence after the last": func(c *ClaimName) { c.Sequence += 2 },
 		"a sequence that wraps":       func(c *ClaimName) { c.Sequence += 1 << 63 },
 		"the largest sequence":        func(c *ClaimName) { c.Sequence = 1<<64 - 1 },
 		"a stranger's old sequence":   func(c *ClaimName) { c.Accessor, c.Sequence = "z", 0 },
@@ -57,6 +58,22 @@ func TestForeignReports(t *testing.T) {
 	}
 	h.ok(h.report(p, "a", OK)) // evidence is still recorded
 	h.want(ErrRefused)(h.reg.Close(0, p.Session))
+}
+
+// §3: evidence of a life that is known to be gone is stale, from outside of a cohort too:
+// it is no breach by somebody who is there.
+func TestStrangerThatIsGone(t *testing.T) {
+	h := newHarness(t)
+	p, q := h.open(1, Receive, "a"), h.open(2, Receive, "z")
+	h.publish(p)
+	h.publish(q)
+	h.ok(h.reg.Gone(0, "z", h.member("z").Incarnation))
+	h.want(ErrStale)(h.report(p, "z", OK))
+	if h.state(p).Invalid {
+		t.Error("the piece is invalid")
+	}
+	h.lives["z"]++
+	h.want(ErrConflict)(h.report(p, "z", OK))
 }
 
 // §3: a fence ends the names that it reached, and only those.

@@ -229,6 +229,10 @@ var fine = map[string]func(o *observed){
 		o.both((*Snapshot).succeed)
 		o.both(func(s *Snapshot) { s.first().Claims[0].Verdict = verdict.Failed })
 	},
+	"a success of before is judged no more": func(o *observed) {
+		o.both((*Snapshot).succeed)
+		o.both(func(s *Snapshot) { s.Sessions[0].Complete = false })
+	},
 	"an aborted gate": func(o *observed) {
 		o.after.settle()
 		o.after.first().Gate = gate.Aborted
@@ -279,6 +283,10 @@ func TestCheckerFinds(t *testing.T) {
 		case number[0] == 'I' && !strings.HasPrefix(err.Error(), "invariant "+number+": "):
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	drained := func(o *observed) { o.after.settle(); fatal(&o.after) }
+	if err := check(drained); err == nil || !strings.Contains(err.Error(), "1 owners are drained under FATAL") {
+		t.Errorf("it counts otherwise: %v", err)
 	}
 	for name, change := range fine {
 		if err := check(change); err != nil {

@@ -73,6 +73,18 @@ func TestRegionMovesWhenRegisteredAgain(t *testing.T) {
 	if err := errors.Join(add("a", 150, 150), add("c", 100, 50)); err != nil {
 		t.Error(err)
 	}
+	if g, _ := reg.Region("a"); !g.Registered || g.Registration != 2 {
+		t.Errorf("a is %+v", g)
+	}
+	if _, err := reg.Deregister(1, "a"); err != nil {
+		t.Errorf("a is registered again: %v", err)
+	}
+	if _, err := reg.RemoveRegion(1, "a"); err != nil {
+		t.Error(err)
+	}
+	if err := add("e", 160, 140); err != nil {
+		t.Errorf("nothing of a is left: %v", err)
+	}
 	if err := add("d", math.MaxUint64, 2); !errors.Is(err, ErrInvalidArgument) {
 		t.Errorf("beyond the address space: %v", err)
 	}

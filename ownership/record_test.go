@@ -199,7 +199,17 @@ var answers = sentences{
 		}
 		p := h.open(2, Receive, "a")
 		_, _, err = h.reg.AddPiece(0, PieceSpec{Name: PieceName{p.Session, "q"}, Region: h.state(p).Region, Cohort: h.cohort(Receive, "a")})
-		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "piece origin/2@1:q") {
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != KindRefused || !strings.Contains(err.Error(), "piece origin/2@1:q") || len(e.Retained) != 1 || e.Retained[0].Piece != p {
+			h.t.Fatal(err)
+		}
+		h.ok(h.reg.Fail(0, p.Session, "over"))
+		h.ok(h.reg.Close(0, p.Session))
+		if _, err = h.reg.Admit(0, SessionSpec{Name: p.Session, Side: Receive}); !errors.Is(err, ErrReject) || !strings.Contains(err.Error(), "was used") {
+			h.t.Fatal(err)
+		}
+		h.admit(nil, sessionNamed(3, 5))
+		if _, err = h.reg.Admit(0, SessionSpec{Name: sessionNamed(3, 4), Side: Receive}); !errors.Is(err, ErrReject) || !strings.Contains(err.Error(), "a later attempt") {
 			h.t.Fatal(err)
 		}
 	},
@@ -240,7 +250,7 @@ var answers = sentences{
 	"§7 what one accessor holds moves in the order of admission": func(h *harness) {
 		var pieces []PieceName
 		for _, n := range []uint64{5, 1, 4, 2, 3} {
-			p := h.open(n, Receive, "a", Accessor(fmt.Sprint("other", n)))
+			p := h.open(n, Receive, "a", Accessor(fmt.Sprint("other", n%2)))
 			h.publish(p)
 			pieces = append(pieces, p)
 		}

@@ -57,6 +57,19 @@ var refusals = map[string]struct {
 	"a fence of an unknown scope": {func(h *harness, p PieceName) (Effects, error) {
 		return h.reg.Fence(h.now, FenceSpec{Accessor: "a", Scope: All + 1})
 	}, "scope"},
+	"a session without an endpoint is closed": {func(h *harness, p PieceName) (Effects, error) {
+		return h.reg.Close(h.now, SessionName{RequestID{"", 1}, 1})
+	}, "no endpoint"},
+	"attempt 0 is closed": {func(h *harness, p PieceName) (Effects, error) {
+		return h.reg.Close(h.now, sessionNamed(9, 0))
+	}, "attempts count from 1"},
+	"attempt 0 is asked for": {func(h *harness, p PieceName) (Effects, error) {
+		return h.reg.Requested(h.now, sessionNamed(9, 0), h.member("a"))
+	}, "attempts count from 1"},
+	"no evidence from a stranger": {func(h *harness, p PieceName) (Effects, error) { return h.report(p, "x", 0) }, "evidence"},
+	"a local event where there is no scatter": {func(h *harness, p PieceName) (Effects, error) {
+		return h.local(p, LocalDone)
+	}, "the piece has no local claim"},
 	"nobody is gone":             {func(h *harness, p PieceName) (Effects, error) { return h.reg.Gone(h.now, "", Incarnation{}) }, "cannot be gone"},
 	"we are gone":                {func(h *harness, p PieceName) (Effects, error) { return h.reg.Gone(h.now, Local, Incarnation{}) }, "cannot be gone"},
 	"no evidence":                {func(h *harness, p PieceName) (Effects, error) { return h.report(p, "a", 0) }, "evidence"},
@@ -132,6 +145,9 @@ func TestStaleCalls(t *testing.T) {
 		"close":      func() (Effects, error) { return h.reg.Close(h.now, sessionNamed(9, 1)) },
 		"finish":     func() (Effects, error) { return h.reg.Finish(h.now, other) },
 		"fail send":  func() (Effects, error) { return h.reg.FailSend(h.now, other, nil) },
+		"local": func() (Effects, error) {
+			return h.reg.Local(h.now, ClaimName{Incarnation{1}, other, Local, Incarnation{1}, 1}, LocalStart)
+		},
 	} {
 		if effects, err := call(); !errors.Is(h.did(effects, err), ErrStale) {
 			t.Errorf("%s: error is %v", name, err)

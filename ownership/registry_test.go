@@ -7,6 +7,7 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,6 +200,10 @@ func TestSealIsAtomic(t *testing.T) {
 		h.wantClaims(p, claim.Unpublished)
 		h.wantClaims(r, claim.Unpublished)
 	}
+	_, err := h.reg.Seal(0, p, r, other)
+	if want := "piece origin/2@1:p: invalid_argument: is of another session than origin/1@1:p"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("error is %v, want %q in it", err, want)
+	}
 	h.ok(h.reg.Seal(0, p, r))
 	h.want(ErrReject)(h.reg.Finish(0, p, q))
 	h.ok(h.reg.Finish(0, r, p))
@@ -220,6 +225,11 @@ func TestFailSend(t *testing.T) {
 	if st := h.state(p); st.Outcome != outcome.Failed || st.Cause != CausePublication || st.Origin != FromLocal {
 		t.Fatalf("%+v", st)
 	}
+
+	r := h.scattering(3, Receive, "a")
+	h.ok(h.reg.Seal(0, r))
+	h.want(ErrInvalidArgument)(h.reg.FailSend(0, r, []Accessor{"a", Local})) // its scatter is not for peers
+	h.wantAnswer(r, outcome.Active, "", NoOrigin)
 
 	q := h.open(2, Send, "a", "b")
 	h.ok(h.reg.Seal(0, q))
@@ -247,5 +257,37 @@ func TestEffectTexts(t *testing.T) {
 	}
 	if !reflect.DeepEqual(h.log, want) {
 		t.Fatalf("%q", h.log)
+	}
+	h.ok(h.reg.Reopen(0))
+	q := h.open(2, Receive, "a")
+	h.publish(q)
+	h.ok(h.reg.Complete(0, q.Session))
+	h.ok(h.report(q, "a", OK))
+	want = []string{
+		"claim origin/2@1:p of a #2: done_ok: PUBLISHED -> DRAINED",
+		"piece origin/2@1:p: SUCCEEDED",
+		"session origin/2@1: SUCCEEDED",
+		"session origin/2@1: settled",
+	}
+	if !reflect.DeepEqual(h.log, want) {
+		t.Fatalf("%q", h.log)
+	}
+}
+
+// What is asked of a FATAL registry is told which session that was.
+func TestFatalNamesTheSession(t *testing.T) {
+	h := newHarness(t)
+	p, q := h.open(7, Receive, "a"), h.open(8, Receive, "a")
+	h.publish(p)
+	h.tick(60 * second)
+	for name, call := range map[string]func() (Effects, error){
+		"seal":      func() (Effects, error) { return h.reg.Seal(h.now, q) },
+		"stop":      func() (Effects, error) { return h.reg.Stop(h.now) },
+		"watermark": func() (Effects, error) { return h.reg.Watermark(h.now, "origin", 9) },
+	} {
+		effects, err := call()
+		if h.want(ErrFatal)(effects, err); !strings.Contains(err.Error(), p.Session.String()) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

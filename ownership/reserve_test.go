@@ -3,7 +3,10 @@
 
 package ownership
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // §5: a reservation of several pieces takes all of them or none, whatever refuses
 // one of them.
@@ -14,16 +17,20 @@ func TestPiecesAreReservedTogetherOrNotAtAll(t *testing.T) {
 		specs  []PieceSpec
 		config func(*Config)
 		want   error
+		text   string
 	}{
 		"all":                  {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}},
 		"none":                 {want: ErrInvalidArgument},
-		"one region twice":     {specs: []PieceSpec{piece("kv", "A"), piece("aux", "A")}, want: ErrRefused},
+		"one region twice":     {specs: []PieceSpec{piece("kv", "A"), piece("aux", "A")}, want: ErrRefused, text: "piece origin/1@1:aux: refused"},
 		"one name twice":       {specs: []PieceSpec{piece("kv", "A"), piece("kv", "B")}, want: ErrReject},
 		"unknown region":       {specs: []PieceSpec{piece("kv", "A"), piece("aux", "C")}, want: ErrInvalidArgument},
 		"no room for two":      {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}, config: func(c *Config) { c.Owners = 1 }, want: ErrCapacity},
 		"no room for messages": {specs: []PieceSpec{piece("kv", "A"), piece("aux", "B")}, config: func(c *Config) { c.Outbox = 1 }, want: ErrCapacity},
 		"of no session": {specs: []PieceSpec{{Name: PieceName{sessionNamed(9, 1), "kv"}, Region: "A"}, {Name: PieceName{sessionNamed(9, 1), "aux"}, Region: "B"}},
 			want: ErrStale},
+		"one that is refused": {specs: []PieceSpec{piece("kv", "C")}, want: ErrInvalidArgument},
+		"of another session, not owned": {specs: []PieceSpec{piece("kv", "A"), {Name: PieceName{sessionNamed(9, 1), "aux"}, Region: "B"}},
+			want: ErrInvalidArgument, text: "piece origin/9@1:aux: invalid_argument: is of another session than origin/1@1:kv"},
 		"of another session": {specs: []PieceSpec{piece("kv", "A"), {Name: PieceName{sessionNamed(2, 1), "aux"}, Region: "B"}}, want: ErrInvalidArgument},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +54,9 @@ func TestPiecesAreReservedTogetherOrNotAtAll(t *testing.T) {
 			}
 			claims, effects, err := h.reg.AddPieces(0, test.specs...)
 			h.want(test.want)(effects, err)
+			if err != nil && !strings.Contains(err.Error(), test.text) {
+				t.Errorf("error is %q, want %q in it", err, test.text)
+			}
 			want := 0
 			if test.want == nil {
 				want = len(test.specs)
