@@ -176,3 +176,36 @@ func TestTraceDeadlines(t *testing.T) {
 		}
 	}
 }
+
+// TestTraceFatal: that a grace is over is noticed by the call after it, in a step of its own.
+func TestTraceFatal(t *testing.T) {
+	x := newTraced(t)
+	name := ownership.SessionName{Request: ownership.RequestID{Endpoint: "self", Number: 7}, Attempt: 1}
+	piece := ownership.PieceName{Session: name, Piece: "kv"}
+	must := func(_ ownership.Effects, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(nil, x.AddRegion(ownership.RegionSpec{ID: "A", Len: 8}))
+	must(x.Admit(0, ownership.SessionSpec{Name: name, Side: ownership.Receive}))
+	_, e, err := x.AddPiece(0, ownership.PieceSpec{Name: piece, Region: "A", Cohort: []ownership.Member{{Accessor: "peer", Incarnation: ownership.Incarnation{2}}}})
+	must(e, err)
+	must(x.Seal(0, piece))
+	must(x.Fail(0, name, "test"))
+	before := len(x.steps)
+	must(x.Tick(4 * time.Second))
+	steps := x.steps[before:]
+	if len(steps) != 2 || steps[0].Call != ownership.CallDeadline || len(steps[0].Effects) != 1 || steps[1].Call != ownership.CallTick {
+		t.Fatalf("%+v", steps)
+	}
+	if f, ok := steps[0].Effects[0].(*ownership.FatalLatched); !ok || f.At != 3*time.Second || f.Containment.Session != name {
+		t.Errorf("%v", steps[0].Effects[0])
+	}
+	before = len(x.steps)
+	must(x.Tick(5 * time.Second))
+	if steps = x.steps[before:]; len(steps) != 1 || len(steps[0].Effects) != 0 {
+		t.Errorf("a second call notices it again: %+v", steps)
+	}
+}
