@@ -8,6 +8,8 @@ GO ?= go
 # Arguments for `make run`, as in: make run ARGS="--transport tcp --count 5"
 ARGS ?=
 FUZZTIME ?= 30s
+# How many times the quick suite is run to look for a flake.
+RUNS ?= 200
 # How many lives each property has, and how long a soak goes on.
 LIVES ?= 60000
 SOAK ?= 1h
@@ -95,6 +97,26 @@ nocgo: ## the module builds without a C compiler
 .PHONY: race
 race: ## all tests, race detector on, random order
 	@$(GO) test -race -shuffle=on -timeout 15m ./...
+
+QUICK = proptest ownership scenario transfer
+.PHONY: quick
+quick: ## the quick suite: properties, ownership, scenarios and transfers, race detector on, random order
+	@$(GO) test -count=1 -race -shuffle=on $(addprefix ./,$(QUICK))
+
+# What fails leaves its output, in which the seed of the order stands.
+.PHONY: flakes
+flakes: ## the quick suite RUNS times (default 200); output of failures is kept in bin/flakes
+	@rm -rf bin/flakes && mkdir -p bin/flakes
+	@for p in $(QUICK); do $(GO) test -race -c -o bin/flakes/$$p.test ./$$p; done
+	@failed=0; for i in $$(seq $(RUNS)); do \
+	  for p in $(QUICK); do \
+	    out=$$PWD/bin/flakes/$$p-$$i.txt; \
+	    if (cd $$p && nice -n 19 ../bin/flakes/$$p.test -test.shuffle on -test.timeout 15m -test.v) >$$out 2>&1; then rm $$out; \
+	    else failed=$$((failed + 1)); echo "flakes: run $$i: $$p failed, see $$out" >&2; fi; \
+	  done; \
+	  echo "flakes: $$i of $(RUNS) runs, $$failed failures" >&2; \
+	done; \
+	echo "flakes: $(RUNS) runs of $(QUICK): $$failed failures"; [ $$failed = 0 ]
 
 # One goroutine explores: the race detector would only slow it, so these tests leave
 # their long parts to a run without it.
