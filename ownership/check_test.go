@@ -192,15 +192,17 @@ func checkTables(t testing.TB, c *core) {
 	t.Helper()
 	tombstones, kept, waiting, quiesced, shared := 0, 0, 0, 0, 0
 	buried, asked, lives := map[Accessor]int{}, map[Accessor]int{}, map[Member]int{}
-	for id, r := range c.requests {
-		if t := r.tombstone(); t != nil {
-			tombstones++
-			if t.by != "" {
-				buried[t.by]++
+	for name, e := range c.endpoints {
+		for number, r := range e.requests {
+			if t := r.tombstone(); t != nil {
+				tombstones++
+				if t.by != "" {
+					buried[t.by]++
+				}
 			}
-		}
-		if r.tombstone() == nil && r.newest() == 0 {
-			t.Fatalf("request %v is remembered for nothing", id)
+			if r.tombstone() == nil && r.newest() == 0 {
+				t.Fatalf("request %s/%d is remembered for nothing", name, number)
+			}
 		}
 	}
 	for _, list := range c.kept.byRequest {

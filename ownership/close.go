@@ -68,8 +68,6 @@ func (c *core) release(s *session) {
 	for _, o := range s.pieces() {
 		c.releaseOwner(o)
 	}
-	s.clock.Close(c.fatal(), nil)
-	c.schedule(s)
 	c.leave(s)
 	if c.recent == s {
 		c.recent = nil
@@ -110,10 +108,12 @@ func (c *core) stop() error {
 // sessionsInOrder returns the owned sessions in the order of admission.
 func (c *core) sessionsInOrder() []*session {
 	list := make([]*session, 0, c.admits.Sessions())
-	for _, r := range c.requests {
-		for a := range r.attempts {
-			if a.session != nil {
-				list = append(list, a.session)
+	for _, e := range c.endpoints {
+		for _, r := range e.requests {
+			for a := range r.attempts {
+				if a.session != nil {
+					list = append(list, a.session)
+				}
 			}
 		}
 	}

@@ -161,8 +161,8 @@ func (k *Checker) checkSessions(after Snapshot, timeOnly bool) error {
 		before[s.Name] = s
 	}
 	for _, s := range after.Sessions {
-		was, known := before[s.Name]
-		if err := checkSession(was, s, known, after.At); err != nil {
+		was := before[s.Name]
+		if err := checkSession(was, s, after.At); err != nil {
 			return err
 		}
 		old := make(map[string]PieceState)
@@ -178,15 +178,12 @@ func (k *Checker) checkSessions(after Snapshot, timeOnly bool) error {
 	return nil
 }
 
-// checkSession: I3, I4 and I10.
-func checkSession(was, is SessionState, known bool, at time.Duration) error {
+// checkSession: I3, I4 and I10. A new session was nothing: it has no answer and no deadline.
+func checkSession(was, is SessionState, at time.Duration) error {
 	succeeded := func(p PieceState) bool { return p.Outcome == outcome.Succeeded }
 	if is.Outcome == outcome.Succeeded && was.Outcome != outcome.Succeeded &&
 		(!is.Complete || slices.ContainsFunc(is.Pieces, func(p PieceState) bool { return !succeeded(p) })) {
 		return broken(4, "session %v SUCCEEDED, complete is %v, pieces %v", is.Name, is.Complete, is.Pieces)
-	}
-	if !known {
-		return nil
 	}
 	if was.Outcome.Terminal() && (was.Outcome != is.Outcome || was.Cause != is.Cause || was.Origin != is.Origin) {
 		return broken(3, "session %v was %v and is %v", is.Name, answer(was.Outcome, was.Cause, was.Origin), answer(is.Outcome, is.Cause, is.Origin))

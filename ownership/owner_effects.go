@@ -42,7 +42,6 @@ func (c *core) gateMoved(o *owner, e gate.Event, from gate.State) {
 
 // pieceEnded: cause and origin are the session's, as a piece that fails fails it.
 func (c *core) pieceEnded(o *owner, how outcome.State) {
-	c.touch(o)
 	c.log.pieceEnded(c.now, o, how)
 	if how == outcome.Succeeded {
 		c.deciding(o.session).done(o.session.rules.SucceedPiece(c.decided[:0]))
@@ -50,7 +49,6 @@ func (c *core) pieceEnded(o *owner, how outcome.State) {
 }
 
 func (c *core) invalidated(o *owner) {
-	c.touch(o)
 	c.log.add(&PieceInvalid{c.log.stamp(c.now), o.name()})
 }
 

@@ -160,32 +160,29 @@ type (
 func (c *core) receiving(o *owner) receiving { return receiving{c, o} }
 func (c *core) sending(o *owner) sending     { return sending{c, o} }
 
-// done carries the effects out that the call added to those of the calls around it.
+// done carries the effects of the call out. None of them makes another call of an
+// owner's system: those of the other pieces follow when this one is through.
 func (r receiving) done(out []receive.Effect, err error) error {
-	c, from := r.core, len(r.core.received)
-	c.received = out
-	for k := from; k < len(out); k++ {
-		c.carryOut(r.o, &out[k])
+	for k := range out {
+		r.carryOut(r.o, &out[k])
 	}
-	c.received = c.received[:from]
-	return c.ran(r.o, err)
+	r.received = out[:0]
+	return r.ran(r.o, err)
 }
 
 func (r sending) done(out []send.Effect, err error) error {
-	c, from := r.core, len(r.core.sent)
-	c.sent = out
-	for k := from; k < len(out); k++ {
-		e := &out[k]
-		if e.Kind == send.TellEffect {
-			c.result(r.o, e.A, Evidence(e.Says))
-			continue
+	for k := range out {
+		switch e := &out[k]; e.Kind {
+		case send.TellEffect:
+			r.result(r.o, e.A, Evidence(e.Says))
+		default:
+			r.carryOut(r.o, &receive.Effect{
+				Kind: asReceived[e.Kind], A: e.A, Event: e.Event, Was: e.Was, Action: e.Action, Before: e.Before, How: e.How, Why: e.Why, Who: e.Who,
+			})
 		}
-		c.carryOut(r.o, &receive.Effect{
-			Kind: asReceived[e.Kind], A: e.A, Event: e.Event, Was: e.Was, Action: e.Action, Before: e.Before, How: e.How, Why: e.Why, Who: e.Who,
-		})
 	}
-	c.sent = c.sent[:from]
-	return c.ran(r.o, err)
+	r.sent = out[:0]
+	return r.ran(r.o, err)
 }
 
 // asReceived are the effects that both sides have.

@@ -53,7 +53,7 @@ func (p *peer) sweep() {
 	s := p.visits[p.seen]
 	p.visits[p.seen] = nil
 	p.seen++
-	if s != nil && !s.rules.Closed() {
+	if !s.rules.Closed() {
 		p.visits[p.kept] = s
 		p.kept++
 	}

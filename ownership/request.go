@@ -175,17 +175,6 @@ func (c *core) knownRequest(id RequestID) *request {
 	return nil
 }
 
-// requests visits the records of all requests, in no order.
-func (c *core) requests(yield func(RequestID, *request) bool) {
-	for name, e := range c.endpoints {
-		for number, r := range e.requests {
-			if !yield(RequestID{name, number}, r) {
-				return
-			}
-		}
-	}
-}
-
 // records counts the records of all requests.
 func (c *core) records() int {
 	n := 0

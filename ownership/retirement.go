@@ -22,20 +22,17 @@ func (c *core) arm(s *session) {
 // tellClock says how the session stands after a step, where that is news; the clock
 // decides whether a drain has started.
 func (c *core) tellClock(s *session) {
-	ended, settled := s.outcome().Terminal(), s.rules.Settled()
-	news := true
-	switch {
-	case s.marks.has(markExpired):
-		s.clock.Expire(c.now, settled, nil) // the session has failed already
-	case s.marks.has(markTrigger) || ended != s.clock.Ended() || settled != s.clock.Settled():
-		s.clock.Update(c.now, ended, settled, s.marks.has(markTrigger), nil)
-	default:
-		news = false
-	}
+	ended, settled, marks := s.outcome().Terminal(), s.rules.Settled(), s.marks
 	s.marks &^= markArmed | markTrigger | markExpired
-	if news || c.runs(s) != (s.place > 0) {
-		c.schedule(s)
+	switch {
+	case marks.has(markExpired):
+		s.clock.Expire(c.now, settled, nil) // the session has failed already
+	case ended != s.clock.Ended() || settled != s.clock.Settled():
+		s.clock.Update(c.now, ended, settled, marks.has(markTrigger), nil)
+	case c.runs(s) == (s.place > 0):
+		return // no news
 	}
+	c.schedule(s)
 }
 
 // runs reports whether the session has a clock that runs: under FATAL no grace does,
@@ -72,17 +69,13 @@ func (c *core) judge(at time.Duration) {
 		if _, err := s.clock.Exceed(due, c.fatal(), nil); err == nil {
 			c.latchFatal(s, due, at)
 		}
-		c.schedule(s)
 	}
 }
 
 // latchFatal closes the registry for good: a grace deadline has passed and the
 // memory is not proven free. The request clocks of other sessions still run.
 func (c *core) latchFatal(s *session, due, noticed time.Duration) {
-	out, err := c.admits.Latch(c.admitting[:0])
-	if err != nil {
-		return
-	}
+	out, _ := c.admits.Latch(c.admitting[:0]) // once: under FATAL no grace runs
 	c.contained = &Containment{Session: s.name(), Deadline: due, Noticed: noticed, Retained: s.retained(nil)}
 	c.containDue = askedFor(out, admission.ContainEffect)
 	c.log.add(&FatalLatched{c.log.stamp(due), *c.contained})

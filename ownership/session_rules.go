@@ -64,8 +64,6 @@ func (d deciding) done(out []sessionrules.Effect, err error) error {
 			}
 		case sessionrules.LaterCauseEffect:
 			c.counters.LaterCauses++
-		case sessionrules.IgnoredOneEffect:
-			c.counters.Ignored++
 		}
 	}
 	return err

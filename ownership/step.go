@@ -122,9 +122,7 @@ func (c *core) traceEnd(effects Effects, err error) {
 	if c.step.Call != 0 {
 		c.step.Effects, c.step.Err = effects[min(c.traced, len(effects)):], err
 		c.cfg.Trace(c.step)
-		c.step = Step{}
 	}
-	c.traced = 0
 }
 
 // traceEvidence notes the inputs of a call that carries evidence.
