@@ -36,7 +36,7 @@ func (c *core) admit(spec SessionSpec) error {
 	covered := r != nil && r.covers(spec.Name.Attempt)
 	before := c.admits
 	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),
-		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+		c.outbox.shared >= c.cfg.Outbox, c.admitting[:0])
 	if err == nil {
 		if err := c.addSession(spec, r, covered); err != nil {
 			c.admits = before
@@ -96,7 +96,7 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 	busy := g.mayHold(spec.Access)
 	before := c.admits
 	_, err = c.admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), s.piece(spec.Name.Piece) != nil, busy != nil,
-		c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+		c.outbox.shared >= c.cfg.Outbox, c.unread(spec.Cohort), c.admitting[:0])
 	if err != nil {
 		what := spec.Name.what()
 		if err.(*fsm.CallError).Kind == fsm.Refused {
@@ -110,6 +110,14 @@ func (c *core) addPiece(spec PieceSpec) ([]ClaimName, error) {
 		c.admits = before
 	}
 	return names, err
+}
+
+// unread reports whether the share in the outbox of an accessor is full.
+func (c *core) unread(cohort []Member) bool {
+	if c.outbox.waiting < c.outbox.share {
+		return false
+	}
+	return slices.ContainsFunc(cohort, func(m Member) bool { return c.outbox.full(m.Accessor) })
 }
 
 // mayTake refuses a piece that is wrong in itself, or whose cohort is gone. It returns

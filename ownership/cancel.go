@@ -24,7 +24,9 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 	}
 	buried, by := r.tombstone() != nil, spec.by()
 	full := by != "" && c.buried[by] >= c.cfg.PeerTombstones
-	out, err := c.admits.Cancel(r.known(name.Attempt), r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), full, c.admitting[:0])
+	known, a := r.known(name.Attempt), r.find(name.Attempt)
+	unanswered := known != admission.KnownOwned && spec.answered(a) && c.outbox.noAnswer(name, spec.From)
+	out, err := c.admits.Cancel(known, r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), full, unanswered, c.admitting[:0])
 	switch {
 	case err != nil:
 		return CancelResult{}, c.refusal(err, name.what(), "")
@@ -34,7 +36,6 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 		return c.bury(name, &spec), nil
 	}
 	result := CancelResult{Session: name, Physical: PhysicalRetired}
-	a := r.find(name.Attempt)
 	if a != nil {
 		result.Outcome, result.Cause, result.Origin = a.outcome, a.why(), origins[a.origin]
 	}
@@ -80,6 +81,16 @@ func (spec *CancelSpec) fromReceiver(side Side) bool {
 		return spec.FromSide == Receive && side != Receive
 	}
 	return side != Receive
+}
+
+// answered reports whether the cancel of an attempt that is not owned is one that is
+// answered; a is its record, nil if it was not admitted.
+func (spec *CancelSpec) answered(a *attempt) bool {
+	side := Side(0)
+	if a != nil {
+		side = a.side
+	}
+	return spec.From != (Member{}) && spec.fromReceiver(side)
 }
 
 func (c *core) cancelOwned(s *session, spec *CancelSpec) CancelResult {

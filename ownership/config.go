@@ -42,11 +42,15 @@ type Config struct {
 	// were not admitted yet, the kept requests for data, and the waiting messages.
 	// A full table refuses what is new and drops nothing that is owned.
 	Owners, Sessions, Tombstones, Requests, Outbox int
-	// PeerTombstones and PeerRequests bound what one accessor, over all of its lives,
-	// may have in the tables of tombstones and of kept requests, so that none takes the
-	// room of the others; a quarter of the table by default. What goes beyond the share
-	// is refused as by a full table. Cancels of this endpoint's own have no share.
-	PeerTombstones, PeerRequests int
+	// PeerTombstones, PeerRequests and PeerOutbox bound what one accessor, over all of its
+	// lives, may have in the tables of tombstones, of kept requests and of waiting
+	// messages, so that none takes the room of the others; a quarter of the table by
+	// default. What goes beyond the share is refused as by a full table: while as much
+	// waits for an accessor as may, pieces that name it are not admitted, and its requests
+	// and cancels that would have to be answered at once are not taken in. What is owed
+	// for pieces that were admitted before waits all the same, and is counted in no other's
+	// room. Cancels of this endpoint's own have no share of the tombstones.
+	PeerTombstones, PeerRequests, PeerOutbox int
 	// Trace is called with every call in the order in which they were served, and with
 	// what came of it, also where that is nothing. It is called under the registry's
 	// lock: it must return at once and must not call the registry. nil: no trace,
@@ -92,6 +96,7 @@ func (c *Config) validate() *Error {
 		{&c.Outbox, DefaultOutbox, "Outbox"},
 		{&c.PeerTombstones, share(c.Tombstones, DefaultTombstones), "PeerTombstones"},
 		{&c.PeerRequests, share(c.Requests, DefaultRequests), "PeerRequests"},
+		{&c.PeerOutbox, share(c.Outbox, DefaultOutbox), "PeerOutbox"},
 	} {
 		if *b.field < 0 {
 			return bad(b.name + " is negative")

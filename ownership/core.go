@@ -60,7 +60,7 @@ type core struct {
 	touchedOwners   []*owner
 	touchedSessions []*session
 	scratch         []*owner         // of together
-	received        []receive.Effect // of the calls of systems that run, one in another
+	received        []receive.Effect // scratch, of the call of a system that runs
 	sent            []send.Effect
 	decided         []sessionrules.Effect
 }
@@ -72,7 +72,7 @@ func (c *core) init(cfg Config) {
 	c.peers = make(map[Accessor][]*peer)
 	c.cohorts.init()
 	c.doubted = make(map[Accessor]struct{})
-	c.outbox.init()
+	c.outbox.init(cfg.PeerOutbox)
 	c.kept.init()
 	c.buried = make(map[Accessor]int)
 	c.admits, _ = newAdmission(&cfg) // validated

@@ -8,6 +8,8 @@ package ownership
 type outbox struct {
 	queues  map[Accessor]*queue
 	waiting int
+	share   int    // of one accessor
+	shared  int    // of waiting, those that are in their accessor's share
 	number  uint64 // of the last message
 	// quiesced finds the SESSION_QUIESCED that wait.
 	quiesced map[quiescedKey]*node
@@ -22,7 +24,10 @@ type quiescedKey struct {
 }
 
 // queue is a doubly linked list: a message may be taken back from the middle.
-type queue struct{ first, last *node }
+type queue struct {
+	first, last *node
+	n           int
+}
 
 type node struct {
 	out        Outgoing
@@ -30,7 +35,8 @@ type node struct {
 	prev, next *node
 }
 
-func (b *outbox) init() {
+func (b *outbox) init(share int) {
+	b.share = share
 	b.queues = make(map[Accessor]*queue)
 	b.quiesced = make(map[quiescedKey]*node)
 }
@@ -42,6 +48,9 @@ func (b *outbox) put(to *Member, side Side, m Message) *node {
 	if q == nil {
 		q = &queue{}
 		b.queues[to.Accessor] = q
+	}
+	if q.n++; q.n <= b.share {
+		b.shared++
 	}
 	n := &node{out: Outgoing{b.number, *to, m}, side: side, prev: q.last}
 	if q.last == nil {
@@ -69,13 +78,30 @@ func (b *outbox) remove(n *node) {
 	} else {
 		n.next.prev = n.prev
 	}
-	if q.first == nil {
+	if q.n <= b.share {
+		b.shared--
+	}
+	if q.n--; q.n == 0 {
 		delete(b.queues, a)
 	}
 	b.waiting--
 	if _, ok := n.out.Message.(*SessionQuiesced); ok {
 		delete(b.quiesced, quiescedKey{n.out.Message.Session(), a, n.out.To.Incarnation})
 	}
+}
+
+// full reports whether an accessor's share is: nothing is taken in that would have to be
+// told to it. What was taken in before is queued all the same, and takes no room of others.
+func (b *outbox) full(a Accessor) bool {
+	q := b.queues[a]
+	return q != nil && q.n >= b.share
+}
+
+// noAnswer reports whether there is no room to answer a request or cancel. One answer is
+// enough for as long as it waits.
+func (b *outbox) noAnswer(session SessionName, to Member) bool {
+	_, waits := b.quiesced[quiescedKey{session, to.Accessor, to.Incarnation}]
+	return !waits && b.full(to.Accessor)
 }
 
 // head returns the oldest message for a peer, nil if none waits.

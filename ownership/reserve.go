@@ -70,7 +70,7 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 		}
 		_, busy := regions[g].Take(regionrules.Access(spec.Access.of(s.side)), nil)
 		_, err := admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), known[spec.Name.Piece] || s.piece(spec.Name.Piece) != nil,
-			busy != nil, c.outbox.waiting >= c.cfg.Outbox, c.admitting[:0])
+			busy != nil, c.outbox.shared >= c.cfg.Outbox, c.unread(spec.Cohort), c.admitting[:0])
 		switch {
 		case err != nil && err.(*fsm.CallError).Kind == fsm.Refused:
 			refused := g.held(busy.(*fsm.CallError).Reason)

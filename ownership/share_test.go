@@ -131,6 +131,82 @@ func TestShareOfKeptRequests(t *testing.T) {
 	h.ok(nil, h.requests(10, h.member("later")))
 }
 
+// §7, §8: a peer that reads nothing takes no room in the outbox from others: what would
+// have to be answered is not taken in beyond its share, nor are pieces that name it.
+func TestShareOfTheOutbox(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.Outbox = 8 })
+	h.ok(h.reg.Watermark(h.now, "origin", 100)) // all below is answered, and leaves no tombstone
+	enemy := h.member("enemy")
+	h.ok(nil, h.cancels(1, enemy))  // a SESSION_QUIESCED
+	h.ok(nil, h.requests(2, enemy)) // a CANCEL_SESSION too: what is begun is not cut in half
+	wantCapacity(t, "a cancel beyond the share", h.cancels(3, enemy))
+	wantCapacity(t, "a request beyond the share", h.requests(3, enemy))
+	h.ok(nil, h.cancels(1, enemy)) // what waits answers this one too
+	h.ok(nil, h.requests(1, enemy))
+	later := enemy
+	later.Incarnation = Incarnation{77}
+	wantCapacity(t, "another life of it", h.cancels(1, later))
+	_, effects, err := h.reg.Cancel(h.now, CancelSpec{Session: sessionNamed(4, 1), Origin: FromPeer, From: enemy, FromSide: Send})
+	h.ok(effects, err) // a sender's is not answered
+	_, effects, err = h.reg.Cancel(h.now, CancelSpec{Session: sessionNamed(4, 1)})
+	h.ok(effects, err) // nor is our own
+
+	if n := h.reg.Counters(); n.Outbox != 3 || n.RequestsDropped != 1 {
+		t.Fatalf("%d wait, %d dropped", n.Outbox, n.RequestsDropped)
+	}
+	friend := h.open(200, Receive, "friend") // a session and a piece: there is room
+	piece := PieceSpec{Name: PieceName{sessionNamed(201, 1), "kv"}, Region: "R201", Cohort: h.cohort(Receive, "friend", "enemy")}
+	if err := h.reg.AddRegion(RegionSpec{ID: "R201"}); err != nil {
+		t.Fatal(err)
+	}
+	h.ok(h.reg.Admit(h.now, SessionSpec{Name: piece.Name.Session, Side: Receive}))
+	_, effects, err = h.reg.AddPiece(h.now, piece)
+	h.want(ErrCapacity)(effects, err)
+	_, effects, err = h.reg.AddPieces(h.now, piece)
+	h.want(ErrCapacity)(effects, err)
+	h.ok(nil, h.cancels(5, h.member("friend")))
+	h.deliver("enemy")
+	_, effects, err = h.reg.AddPiece(h.now, piece)
+	h.ok(effects, err)
+	h.ok(nil, h.cancels(6, enemy))
+	h.publish(friend)
+}
+
+// What is owed for pieces that were admitted before waits whatever the share, and is in
+// nobody else's room: it can be more than the whole table.
+func TestOutboxBeyondTheShare(t *testing.T) {
+	h := newHarness(t, func(c *Config) { c.Outbox, c.PeerOutbox = 4, 2 })
+	var pieces []PieceName
+	for n := range uint64(6) {
+		pieces = append(pieces, h.open(200+n, Receive, "enemy"))
+	}
+	for _, p := range pieces {
+		h.publish(p)
+	}
+	for _, p := range pieces { // a CANCEL_SESSION each
+		_, effects, err := h.reg.Cancel(h.now, CancelSpec{Session: p.Session})
+		h.ok(effects, err)
+	}
+	if n := h.reg.Counters(); n.Outbox != 6 {
+		t.Fatalf("%d wait", n.Outbox)
+	}
+	h.ok(h.reg.Watermark(h.now, "origin", 100))
+	h.ok(nil, h.cancels(1, h.member("friend")))
+	h.ok(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(300, 1), Side: Receive}))
+	h.ok(nil, h.cancels(2, h.member("friend")))
+	h.want(ErrCapacity)(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(301, 1), Side: Receive})) // both shares are full
+	leave := func() {
+		m, _ := h.reg.Peek("enemy")
+		h.reg.Delivered("enemy", m.Number)
+	}
+	for range 4 {
+		leave()
+		h.want(ErrCapacity)(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(301, 1), Side: Receive}))
+	}
+	leave()
+	h.ok(h.reg.Admit(h.now, SessionSpec{Name: sessionNamed(301, 1), Side: Receive}))
+}
+
 // A share of more than the table, or of nothing, is that of the configuration.
 func TestShareConfig(t *testing.T) {
 	for _, c := range []struct{ tombstones, peer, want int }{{1, 0, 1}, {3, 0, 1}, {400, 0, 100}, {4, 4, 4}, {4, 9, 4}} {

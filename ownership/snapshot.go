@@ -119,5 +119,5 @@ type Counters struct {
 	Tombstones                 int    // now
 	Requests                   int    // kept requests for data, now
 	Records                    int    // request ids that are remembered, now; a watermark lets go of those that are over
-	RequestsDropped            uint64 // requests for data that found the table full
+	RequestsDropped            uint64 // requests for data that found the table, or their share of the outbox, full
 }

@@ -120,11 +120,7 @@ func (c *core) answerRequest(name SessionName, to Member) {
 // answerCancel answers a receiver's CANCEL_SESSION for such an attempt, a its record if
 // it was admitted.
 func (c *core) answerCancel(name SessionName, spec *CancelSpec, a *attempt) {
-	side := Side(0)
-	if a != nil {
-		side = a.side
-	}
-	if spec.From == (Member{}) || !spec.fromReceiver(side) {
+	if !spec.answered(a) {
 		return
 	}
 	if answerrules.Decide(report.MessageCancelSession, c.standing(name, a)).Quiesced {
@@ -185,6 +181,9 @@ func (c *core) requested(name SessionName, from Member) error {
 // requestedUnowned answers a REQUEST_DATA for a session that is not owned, or keeps it.
 func (c *core) requestedUnowned(name SessionName, from Member, a *attempt) error {
 	switch d := answerrules.Decide(report.MessageRequestData, c.standing(name, a)); {
+	case d.Cancel && d.Quiesced && c.outbox.noAnswer(name, from):
+		c.counters.RequestsDropped++
+		return fail(KindCapacity, name.what(), "the share of "+string(from.Accessor)+" in the outbox is full")
 	case d.Cancel && d.Quiesced:
 		c.answerRequest(name, from)
 	case d.Kept && !c.kept.add(keptRequest{name, from}, c.cfg.Requests, c.cfg.PeerRequests):

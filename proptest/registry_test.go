@@ -37,7 +37,7 @@ func liveRegistry(t *rapid.T) *house {
 	h := &house{newWorld(t, "registry", model.Config{
 		Quarantine: quarantine.Draw(t, "quarantine"), Owners: bound.Draw(t, "owners"), Sessions: bound.Draw(t, "sessions"),
 		Tombstones: bound.Draw(t, "tombstones"), Requests: bound.Draw(t, "requests"), Outbox: 2 * bound.Draw(t, "outbox"),
-		PeerTombstones: bound.Draw(t, "share of the tombstones"), PeerRequests: bound.Draw(t, "share of the requests"),
+		PeerTombstones: bound.Draw(t, "share of the tombstones"), PeerRequests: bound.Draw(t, "share of the requests"), PeerOutbox: 2 * bound.Draw(t, "share of the outbox"),
 	})}
 	h.checker = new(ownership.Checker)
 	pins := newPins(t)

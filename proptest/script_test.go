@@ -73,7 +73,7 @@ func (s *script) text(w *world) string {
 	for _, n := range []struct {
 		key string
 		n   int
-	}{{"owners", c.Owners}, {"sessions", c.Sessions}, {"tombstones", c.Tombstones}, {"peer_tombstones", c.PeerTombstones}, {"outbox", c.Outbox}} {
+	}{{"owners", c.Owners}, {"sessions", c.Sessions}, {"tombstones", c.Tombstones}, {"peer_tombstones", c.PeerTombstones}, {"outbox", c.Outbox}, {"peer_outbox", c.PeerOutbox}} {
 		if n.n > 0 {
 			fmt.Fprintf(&b, ", %s: %d", n.key, n.n)
 		}

@@ -40,7 +40,7 @@ func newWorld(t *rapid.T, test string, c model.Config) *world {
 	lib, err := ownership.New(ownership.Config{
 		Name: "self", Incarnation: incarnation("", 1), RequestTimeout: c.T, Grace: c.G, Quarantine: quarantines[c.Quarantine],
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
-		PeerTombstones: orMany(c.PeerTombstones), PeerRequests: orMany(c.PeerRequests),
+		PeerTombstones: orMany(c.PeerTombstones), PeerRequests: orMany(c.PeerRequests), PeerOutbox: orMany(c.PeerOutbox),
 		Contain: func(ownership.Containment) error { return nil },
 	})
 	if err != nil {

@@ -26,8 +26,8 @@ type File struct {
 type Config struct {
 	RequestTimeout, Grace                time.Duration // Endless and negative ones are refused by the step session
 	Owners, Sessions, Tombstones, Outbox int
-	// PeerTombstones is one peer's share of the tombstones; 0: all of them.
-	PeerTombstones              int
+	// PeerTombstones and PeerOutbox are one peer's share of a table; 0: all of it.
+	PeerTombstones, PeerOutbox  int
 	Quarantine                  ownership.Quarantine
 	Manual                      bool // messages wait until a step deliver
 	ContainFails, RegisterFails bool

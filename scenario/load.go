@@ -98,6 +98,7 @@ func (l *loader) config(n *yaml.Node) Config {
 		"tombstones":      positive("tombstones", &c.Tombstones),
 		"peer_tombstones": positive("peer_tombstones", &c.PeerTombstones),
 		"outbox":          positive("outbox", &c.Outbox),
+		"peer_outbox":     positive("peer_outbox", &c.PeerOutbox),
 		"quarantine":      func(v *yaml.Node) { c.Quarantine = word(l, v, "quarantine", quarantines) },
 		"transport":       func(v *yaml.Node) { c.Manual = word(l, v, "transport", transports) },
 		"containment":     func(v *yaml.Node) { c.ContainFails = word(l, v, "containment", failing) },

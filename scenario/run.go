@@ -109,7 +109,7 @@ func newRunner(f *File, trace func(ownership.Step)) (*runner, error) {
 	reg, err := ownership.New(ownership.Config{
 		Name: "self", Incarnation: r.names.own, RequestTimeout: max(c.RequestTimeout, 0), Grace: max(c.Grace, 0),
 		Quarantine: c.Quarantine, Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Outbox: c.Outbox, Trace: trace,
-		PeerTombstones: cmp.Or(c.PeerTombstones, c.Tombstones),
+		PeerTombstones: cmp.Or(c.PeerTombstones, c.Tombstones), PeerOutbox: cmp.Or(c.PeerOutbox, c.Outbox),
 		Contain: func(ownership.Containment) error {
 			if c.ContainFails {
 				return errContain

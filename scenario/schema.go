@@ -56,7 +56,7 @@ var (
 func configSchema() node {
 	return object(nil, node{
 		"request_timeout": durationNode, "grace": durationNode,
-		"owners": countNode, "sessions": countNode, "tombstones": countNode, "peer_tombstones": countNode, "outbox": countNode,
+		"owners": countNode, "sessions": countNode, "tombstones": countNode, "peer_tombstones": countNode, "outbox": countNode, "peer_outbox": countNode,
 		"quarantine": oneWord(quarantines), "transport": oneWord(transports),
 		"containment": oneWord(failing), "register": oneWord(failing),
 	})

@@ -103,6 +103,12 @@ type Config struct {
 	// beyond it is dropped and counted in RequestsTurnedAway, as where the whole
 	// table is full: the peer's session ends at its timeout, or asks again.
 	PeerRequests int
+	// PeerOutbox bounds the reports that wait for one peer, over all of its lives; a
+	// quarter of Outbox by default. While as many wait, what would have to be answered
+	// is not taken in from it, as with PeerTombstones, and Receive, Offer and Send
+	// towards it are refused with ownership.ErrCapacity. Others go on: a peer that
+	// reads nothing takes no room of theirs.
+	PeerOutbox int
 
 	_ struct{}
 }
@@ -164,7 +170,7 @@ func (c *Config) registry(fatal func()) (*ownership.Registry, error) {
 		Name: ownership.Accessor(c.Name), Incarnation: c.Incarnation,
 		RequestTimeout: c.RequestTimeout, Grace: c.Grace, Contain: contain, Quarantine: c.Quarantine,
 		Owners: c.Owners, Sessions: c.Sessions, Tombstones: c.Tombstones, Requests: c.Requests, Outbox: c.Outbox,
-		PeerTombstones: c.PeerTombstones, PeerRequests: c.PeerRequests,
+		PeerTombstones: c.PeerTombstones, PeerRequests: c.PeerRequests, PeerOutbox: c.PeerOutbox,
 		Trace: c.Trace,
 	})
 	if err != nil {

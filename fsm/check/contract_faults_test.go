@@ -228,6 +228,8 @@ var admissionFaults = []fault{
 	{finds: "fenced", old: "if known && !still_doubted", new: "if known"},
 	{finds: "names_once", old: "!covered && known == OLDER", new: "!covered && known == OLDER && earlier_active"},
 	{finds: "buried", old: "if !buried {", new: "if tombstones < max_tombstones {"},
+	{finds: "buried", old: "{kind: capacity, when: answer_full", new: "{kind: capacity, when: below"},
+	{finds: "names_nobody", old: "{kind: capacity, when: share_full", new: "{kind: capacity, when: outbox_full"},
 }
 
 var regionFaults = []fault{

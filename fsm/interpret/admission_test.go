@@ -71,7 +71,7 @@ func newGateway(t *testing.T, rng *rand.Rand) *gateway {
 	scope := ownership.Quarantine(rng.IntN(3))
 	var err error
 	g.reg, err = ownership.New(ownership.Config{Name: "self", Incarnation: ownership.Incarnation{1}, RequestTimeout: 3 * time.Second, Grace: 3 * time.Second,
-		Quarantine: scope, Sessions: 3, Owners: 2, Tombstones: 1, Contain: func(ownership.Containment) error { return nil }})
+		Quarantine: scope, Sessions: 3, Owners: 2, Tombstones: 1, Outbox: 2, PeerOutbox: 1, Contain: func(ownership.Containment) error { return nil }})
 	g.must(err)
 	for i := range 3 {
 		g.must(g.reg.AddRegion(ownership.RegionSpec{ID: fmt.Sprint("region", i), Len: 1}))
@@ -122,7 +122,7 @@ func (g *gateway) step(seen map[string]int) {
 	id, attempt := uint64(1+g.rng.IntN(3)), uint32(1+g.rng.IntN(2))
 	name := ownership.SessionName{Request: ownership.RequestID{Endpoint: "origin", Number: id}, Attempt: attempt}
 	g.subject = name
-	switch g.rng.IntN(14) {
+	switch g.rng.IntN(15) {
 	case 0, 1, 2:
 		g.admit(seen, name)
 	case 3, 4, 5:
@@ -137,6 +137,10 @@ func (g *gateway) step(seen map[string]int) {
 		g.close(seen, name)
 	case 10:
 		g.rare(seen)
+	case 11:
+		if m, waits := g.reg.Peek(guests[g.rng.IntN(2)].Accessor); waits {
+			g.reg.Delivered(m.To.Accessor, m.Number)
+		}
 	default:
 		g.now += time.Duration(g.rng.IntN(2)) * time.Second
 		_, err := g.reg.Tick(g.now)
@@ -215,8 +219,9 @@ func (g *gateway) admit(seen map[string]int, name ownership.SessionName) {
 		s, owned := g.owned(ownership.SessionName{Request: name.Request, Attempt: attempt})
 		active = active || owned && s.Outcome == outcome.Active
 	}
+	crowded := g.crowded()
 	_, err := g.reg.Admit(g.now, ownership.SessionSpec{Name: name, Side: ownership.Receive})
-	ans := g.call("admit_session", known, fmt.Sprint(covered), fmt.Sprint(active), fmt.Sprint(name.Request.Number < g.below), "false")
+	ans := g.call("admit_session", known, fmt.Sprint(covered), fmt.Sprint(active), fmt.Sprint(name.Request.Number < g.below), crowded)
 	g.same(seen, "admit", ans.Refused, err)
 	if err == nil {
 		g.newest[name.Request.Number] = max(g.newest[name.Request.Number], name.Attempt)
@@ -237,9 +242,10 @@ func (g *gateway) addPiece(seen map[string]int, name ownership.SessionName) {
 	region, guest := fmt.Sprint("region", g.rng.IntN(3)), guests[g.rng.IntN(2)]
 	r, _ := g.reg.Region(region)
 	exists := slices.ContainsFunc(s.Pieces, func(p ownership.PieceState) bool { return p.Name == piece })
+	crowded, full := g.crowded(), fmt.Sprint(g.waits(guest.Accessor) > 0)
 	_, _, err := g.reg.AddPiece(g.now, ownership.PieceSpec{Name: piece, Region: region, Cohort: []ownership.Member{guest}})
 	ans := g.call("add_piece", "1", fmt.Sprint(s.Outcome != outcome.Active || s.Complete), fmt.Sprint(g.known[guest.Accessor]),
-		fmt.Sprint(exists), fmt.Sprint(len(r.Owners) > 0), "false")
+		fmt.Sprint(exists), fmt.Sprint(len(r.Owners) > 0), crowded, full)
 	g.same(seen, "piece", ans.Refused, err)
 }
 
@@ -296,14 +302,46 @@ func (g *gateway) fence() {
 func (g *gateway) cancel(seen map[string]int, name ownership.SessionName) {
 	known, covered := g.lookup(name)
 	id := name.Request.Number
-	_, _, err := g.reg.Cancel(g.now, ownership.CancelSpec{Session: name})
-	ans := g.call("cancel", known, fmt.Sprint(covered), fmt.Sprint(g.tomb[id] != 0), fmt.Sprint(id < g.below), "false")
+	spec := ownership.CancelSpec{Session: name}
+	if g.rng.IntN(2) == 0 {
+		spec.Origin, spec.From, spec.FromSide = ownership.FromPeer, guests[g.rng.IntN(2)], ownership.Receive
+	}
+	unanswered := g.unanswered(spec, known)
+	_, _, err := g.reg.Cancel(g.now, spec)
+	ans := g.call("cancel", known, fmt.Sprint(covered), fmt.Sprint(g.tomb[id] != 0), fmt.Sprint(id < g.below), "false", fmt.Sprint(unanswered))
 	g.same(seen, "cancel", ans.Refused, err)
 	if slices.Contains(ans.Effects, "bury()") && ans.Refused == "" {
 		if g.tomb[id] == 0 || name.Attempt < g.tomb[id] {
 			g.tomb[id] = name.Attempt
 		}
 	}
+}
+
+// unanswered reports whether a cancel has to be answered, and the one message that may
+// wait for its peer is another.
+func (g *gateway) unanswered(spec ownership.CancelSpec, known string) bool {
+	remembered := known == "USED" && spec.Session.Request.Number >= g.below // as a receive side
+	if spec.From.Accessor == "" || known == "OWNED" || remembered {
+		return false
+	}
+	m, waits := g.reg.Peek(spec.From.Accessor)
+	_, quiet := m.Message.(*ownership.SessionQuiesced)
+	return waits && (!quiet || m.Message.Session() != spec.Session)
+}
+
+// waits counts what waits for an accessor.
+func (g *gateway) waits(a ownership.Accessor) (n int) {
+	for _, m := range g.reg.Snapshot().Waiting {
+		if m.To.Accessor == a {
+			n++
+		}
+	}
+	return n
+}
+
+// crowded says whether both accessors have their share of the outbox.
+func (g *gateway) crowded() string {
+	return fmt.Sprint(g.waits(guests[0].Accessor) > 0 && g.waits(guests[1].Accessor) > 0)
 }
 
 func (g *gateway) close(seen map[string]int, name ownership.SessionName) {

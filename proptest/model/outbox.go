@@ -186,6 +186,37 @@ func (s *Session) quiesce(r *Registry) {
 	}
 }
 
+// waitFor counts what waits for each accessor.
+func (r *Registry) waitFor() map[string]int {
+	n := make(map[string]int)
+	for _, q := range r.Waiting {
+		n[q.To.Accessor]++
+	}
+	return n
+}
+
+// crowded: as much waits as may, where nobody's counts for more than its share.
+func (r *Registry) crowded() bool {
+	all := 0
+	for _, n := range r.waitFor() {
+		if share := r.Config.PeerOutbox; share > 0 {
+			n = min(n, share)
+		}
+		all += n
+	}
+	return full(all, r.Config.Outbox)
+}
+
+// unread: as much waits for one accessor as may.
+func (r *Registry) unread(m Member) bool {
+	return full(r.waitFor()[m.Accessor], r.Config.PeerOutbox)
+}
+
+// unanswerable: there is no room for an answer, and none waits.
+func (r *Registry) unanswerable(v visit) bool {
+	return r.unread(v.from) && !r.waits(Message{v.from, "SESSION_QUIESCED", v.session, "send"})
+}
+
 // over reports whether an attempt that is not owned holds nothing here and never
 // will, and whether that is a success.
 func (r *Registry) ended(n Name) (never, succeeded bool) {
@@ -219,6 +250,8 @@ func (r *Registry) Requested(at time.Duration, n Name, from Member) string {
 		case s != nil:
 			s.requested(from)
 		case never && succeeded:
+		case never && r.unanswerable(v):
+			return Capacity
 		case never:
 			r.answer(v, true)
 		case slices.Contains(r.kept, v):
@@ -302,6 +335,10 @@ func (r *Registry) Cancel(at time.Duration, n Name, origin string, from Member) 
 			a = Answer{s.Outcome, s.Cause, s.Origin, r.Physical(s)}
 			return ""
 		}
+		answered := from != (Member{}) && (r.over[n] == nil || r.over[n].Side == "send")
+		if answered && r.unanswerable(visit{n, from}) {
+			return Capacity
+		}
 		if kind := r.bury(n, origin, from.Accessor); kind != "" {
 			return kind
 		}
@@ -312,7 +349,7 @@ func (r *Registry) Cancel(at time.Duration, n Name, origin string, from Member) 
 		} else if r.covered(n) {
 			a.Outcome, a.Cause, a.Origin = "CANCELLED", "cancel", r.tombstones[n.Request].origin
 		}
-		if s := r.over[n]; from != (Member{}) && (s == nil || s.Side == "send") {
+		if answered {
 			r.answer(visit{n, from}, false)
 		}
 		return ""

@@ -14,7 +14,7 @@ type Config struct {
 	T, G                                           time.Duration
 	Quarantine                                     string // endpoint, accessor or off
 	Owners, Sessions, Tombstones, Requests, Outbox int
-	PeerTombstones, PeerRequests                   int // of one accessor
+	PeerTombstones, PeerRequests, PeerOutbox       int // of one accessor
 }
 
 // Registry is the root of everything owned (§7).
@@ -135,7 +135,7 @@ func (r *Registry) Admit(at time.Duration, n Name, side string) string {
 			return Reject
 		case r.attemptActive(n.Request):
 			return Refused
-		case full(len(r.Sessions), r.Config.Sessions) || full(len(r.Waiting), r.Config.Outbox):
+		case full(len(r.Sessions), r.Config.Sessions) || r.crowded():
 			return Capacity
 		}
 		s := &Session{Name: n, Side: side, Outcome: "ACTIVE", T: r.Config.T, G: r.Config.G}
@@ -192,7 +192,7 @@ func (r *Registry) AddPiece(at time.Duration, spec PieceSpec) string {
 			return Reject
 		case !region.Registered || r.taken(spec.Region, reads):
 			return Refused
-		case full(r.Owners(), r.Config.Owners) || full(len(r.Waiting), r.Config.Outbox):
+		case full(r.Owners(), r.Config.Owners) || r.crowded() || slices.ContainsFunc(spec.Cohort, r.unread):
 			return Capacity
 		}
 		p := &Piece{Name: spec.Name, Region: spec.Region, Reads: reads, Count: spec.Count, Gate: "OPEN", Outcome: "ACTIVE"}
