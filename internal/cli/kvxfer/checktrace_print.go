@@ -69,7 +69,7 @@ func (a *app) printJoint(r *trace.JointReport) {
 	row := func(label, format string, args ...any) {
 		fmt.Fprintf(a.stdout, "%-11s %s\n", label, fmt.Sprintf(format, args...))
 	}
-	row("together", "%s of %s: %s heard as they were sent, %s on the claims that they name", plural(r.Pairs, "pair"), plural(len(r.Files), "trace"),
+	row("together", "%s of %s: %s heard as sent, %s on claims as published", plural(r.Pairs, "pair"), plural(len(r.Files), "trace"),
 		plural(r.Messages, "message"), plural(r.Operations, "operation"))
 	if r.Unknown > 0 {
 		row("unknown", "%s cannot be told, since the other trace stops before", plural(r.Unknown, "message or operation"))

@@ -15,10 +15,10 @@ import (
 // What a node may use more of after a fault than before it. The runtime's own threads
 // come and go, and what a thread has once had of the C library's memory stays with it.
 const (
-	moreFiles      = 4
+	moreFiles      = 0
 	moreThreads    = 8
-	moreGoroutines = 8
-	moreMemory     = 32 << 20
+	moreGoroutines = 4
+	moreMemory     = 16 << 20
 )
 
 // leaks waits until a node uses no more than before, and says what is left.
