@@ -79,9 +79,6 @@ type area struct {
 	held  bool           // it does; else the sessions' own pins keep them
 }
 
-// same: an own copy must leave both ends of it alone.
-func (a *area) same() bool { return a.span.same() && a.aside.same() }
-
 // mine reports whether nobody else was given a block of the area since.
 func (a *area) mine() bool {
 	for _, b := range a.table {

@@ -224,15 +224,16 @@ func (t *teller) tellOther(s *ownership.Step) (want string, told bool) {
 		}
 		return "", true
 	case ownership.CallFence:
+		m := lifeOf(s.From)
 		if a != model.Local {
-			t.end(lifeOf(s.From), true)
+			m = t.end(m, true)
 		}
 		t.script.step("fence: {accessor: %s, scope: %v}", a, s.Scope)
-		return t.model.Fence(s.At, lifeOf(s.From), s.Scope.String()), true
+		return t.model.Fence(s.At, m, s.Scope.String()), true
 	case ownership.CallGone:
-		t.end(lifeOf(s.From), false)
+		m := t.end(lifeOf(s.From), false)
 		t.script.step("gone: %s", a)
-		return t.model.Gone(s.At, lifeOf(s.From)), true
+		return t.model.Gone(s.At, m), true
 	}
 	return "", false
 }

@@ -32,13 +32,17 @@ func (h *history) add(s ownership.Step) {
 	h.steps = append(h.steps, s)
 }
 
-// tell tells the history to the model, up to a step, and writes it down.
-func (h *history) tell(upTo int) *teller {
+// allSteps tells a history to its end.
+const allSteps = math.MaxInt
+
+// tell tells the history to the model, up to a step, and writes it down. With filed
+// the model is told what a file says, where a fence is one of all lives.
+func (h *history) tell(upTo int, filed bool) *teller {
 	c := model.Config{T: requestTimeout, G: grace}
 	t := &teller{
 		world: &world{test: fmt.Sprintf("network-%s-%d", h.name, h.life), model: model.New(c)},
 		named: make(map[string]int), over: make(map[string]int), open: make(map[model.Member]bool),
-		claims: make(map[model.PieceName]*ownership.Step), sent: make(map[uint64]model.Message), cut: -1,
+		claims: make(map[model.PieceName]*ownership.Step), sent: make(map[uint64]model.Message), cut: -1, filed: filed,
 	}
 	t.script = script{config: c, pieces: make(map[string]bool), requests: make(map[model.Request]bool)}
 	h.mu.Lock()
@@ -51,15 +55,12 @@ func (h *history) tell(upTo int) *teller {
 	return t
 }
 
-// allSteps tells a history to its end.
-const allSteps = math.MaxInt
-
 // file tells as much of the history as a file can express.
 func (h *history) file() *teller {
-	if t := h.tell(allSteps); t.cut < 0 {
+	if t := h.tell(allSteps, true); t.cut < 0 {
 		return t
 	} else {
-		return h.tell(t.cut)
+		return h.tell(t.cut, true)
 	}
 }
 
@@ -68,7 +69,7 @@ func (h *history) report() (text, verdict string) {
 	t := h.file()
 	text = t.script.text(t.world)
 	verdict = fmt.Sprintf("what %s did in life %d is a scenario; replay it with: go run ./cmd/kvxfer replay %s\n", h.name, h.life, t.script.write(t.world))
-	all := h.tell(allSteps)
+	all := h.tell(allSteps, false)
 	if all.cut >= 0 {
 		verdict += "it ends early, before a step about one of several lives, for which a file has no name\n"
 	}
@@ -116,9 +117,10 @@ type teller struct {
 	open        map[model.Member]bool // lives that were named, until they are fenced
 	claims      map[model.PieceName]*ownership.Step
 	sent        map[uint64]model.Message // by number
-	odd         bool                     // a file has no expression for a step
-	cut         int                      // the first such one, -1: none
-	differs     string                   // the first answer that the contract does not want
+	filed       bool
+	odd         bool   // a file has no expression for a step
+	cut         int    // the first such one, -1: none
+	differs     string // the first answer that the contract does not want
 }
 
 // step tells one, after the time up to it.
@@ -200,8 +202,8 @@ func (t *teller) name(m model.Member) {
 }
 
 // end takes in that a life is over, of all lives where it is 0: odd where that is not
-// what a file says, which means all that it has named.
-func (t *teller) end(m model.Member, fenced bool) {
+// what a file says, which means all that it has named. It returns whom to tell of.
+func (t *teller) end(m model.Member, fenced bool) model.Member {
 	for o := range t.open {
 		if o.Accessor != m.Accessor || m.Life == 0 {
 			continue
@@ -215,6 +217,10 @@ func (t *teller) end(m model.Member, fenced bool) {
 			return o.Accessor == m.Accessor && (m.Life == 0 || o.Life == m.Life)
 		})
 	}
+	if t.filed {
+		m.Life = 0
+	}
+	return m
 }
 
 // regionText is an id as a file may have it.

@@ -64,7 +64,7 @@ func (n *network) fail(p *node, format string, args ...any) {
 // judge tells every history to the model, which must give the same answers.
 func (n *network) judge() {
 	for _, h := range n.past {
-		if t := h.tell(allSteps); t.differs != "" {
+		if t := h.tell(allSteps, false); t.differs != "" {
 			text, verdict := h.report()
 			n.t.Logf("what happened:\n%s\nwhat %s did in life %d:\n%s", strings.Join(n.log, "\n"), h.name, h.life, text)
 			n.t.Fatalf("%s, life %d: %s\n%s", h.name, h.life, t.differs, verdict)

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build faults
+
+package proptest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// networkFault is a mistake that a library could have: a session with a live claim is
+// closed, and its memory given back while it may be written to.
+var networkFault = []struct{ file, from, to string }{
+	{"gen/session/session.gen.go", "	if !s.closed && !s.Settled() {\n", "	if false {\n"},
+	{"gen/receive/receive.gen.go", "	if s.outcome == outcome.Active || !s.Settled() {\n", "	if false {\n"},
+}
+
+// A library with that fault fails TestNetwork, and the scenario file that it writes
+// fails in the same step with that library, and passes with the true one.
+func TestNetworkFindsFaults(t *testing.T) {
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay, out := faultOverlay(t, root), t.TempDir()
+	text, err := goTool(t, root, "test", "-vet=off", "-count=1", "-timeout=5m", "-overlay", overlay, "-run", "^TestNetwork$", "./proptest",
+		"-rapid.nofailfile", "-rapid.shrinktime=1s", "-proptest.out", out)
+	if err == nil || !strings.Contains(text, "--- FAIL: TestNetwork") {
+		t.Fatalf("TestNetwork does not fail: %v\n%s", err, text)
+	}
+	kvxfer := make(map[string]string)
+	for name, flags := range map[string][]string{"faulty": {"-overlay", overlay}, "true": nil} {
+		kvxfer[name] = filepath.Join(t.TempDir(), "kvxfer")
+		args := append(append([]string{"build"}, flags...), "-o", kvxfer[name], "./cmd/kvxfer")
+		if text, err := goTool(t, root, args...); err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+	}
+	said := regexp.MustCompile(`kvxfer replay (\S+\.yaml)\s+replayed, it fails: script:(\d+):`).FindStringSubmatch(text)
+	if said == nil {
+		t.Fatalf("no scenario file fails\n%s", text)
+	}
+	replayed, err := exec.Command(kvxfer["faulty"], "replay", said[1]).CombinedOutput()
+	if line := ":" + said[2] + ":"; err == nil || !strings.Contains(string(replayed), line) {
+		t.Errorf("the faulty library does not fail at line %s: %v\n%s", said[2], err, replayed)
+	}
+	if replayed, err := exec.Command(kvxfer["true"], "replay", said[1]).CombinedOutput(); err != nil {
+		t.Errorf("the true library: %v\n%s", err, replayed)
+	}
+}
+
+func goTool(t *testing.T, root string, args ...string) (string, error) {
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = root
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// faultOverlay writes the edited files and the list that the go command takes.
+func faultOverlay(t *testing.T, root string) string {
+	t.Helper()
+	dir, replace := t.TempDir(), make(map[string]string)
+	for _, e := range networkFault {
+		path := filepath.Join(root, e.file)
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(data), e.from); n != 1 {
+			t.Fatalf("%s has %d times %q: the fault does not fit any more", e.file, n, e.from)
+		}
+		replace[path] = filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(replace[path], []byte(strings.Replace(string(data), e.from, e.to, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	data, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
