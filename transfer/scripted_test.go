@@ -21,6 +21,7 @@ var errScript = errors.New("the library says no")
 type scripted struct {
 	*loop.Agent
 	limits *backend.Limits
+	fabric *loop.Fabric
 
 	mu     sync.Mutex
 	errs   map[string][]error          // guarded by mu; by call, of the next ones; nil lets one through
@@ -215,7 +216,9 @@ func (o *scriptedOperation) Post() backend.Observation {
 	_ = o.of.turn("Post")
 	seen := o.Operation.Post()
 	if s, told := o.of.next("Post"); told {
-		seen = backend.Observation{Status: s, Err: errScript}
+		if seen = (backend.Observation{Status: s}); s == backend.Error {
+			seen.Err = errScript
+		}
 	}
 	return seen
 }
