@@ -32,9 +32,6 @@ func askedFor(out []admission.Effect, kind admission.Kind) bool {
 
 // known says what is known of an attempt.
 func (r *request) known(attempt uint32) admission.Known {
-	if r == nil {
-		return admission.KnownNew
-	}
 	switch a := r.find(attempt); {
 	case a != nil && a.session != nil:
 		return admission.KnownOwned

@@ -33,33 +33,26 @@ func (c *core) admit(spec SessionSpec) error {
 		return fail(KindInvalid, spec.Name.what(), "a negative time limit")
 	}
 	r := c.knownRequest(spec.Name.Request)
-	covered := r != nil && r.covers(spec.Name.Attempt)
-	before := c.admits
+	covered := r.covers(spec.Name.Attempt)
 	_, err := c.admits.AdmitSession(r.known(spec.Name.Attempt), covered, r.active() != nil, c.passed(spec.Name.Request),
 		c.outbox.shared >= c.cfg.Outbox, c.admitting[:0])
-	if err == nil {
-		if err := c.addSession(spec, r, covered); err != nil {
-			c.admits = before
-			return err
+	if err != nil {
+		detail := ": admission is " + c.currentAdmission().String()
+		if other := r.active(); other != nil {
+			detail = ": attempt " + other.name().String() + " is ACTIVE"
 		}
-		return nil
+		return c.refusal(err, spec.Name.what(), detail)
 	}
-	detail := ": admission is " + c.currentAdmission().String()
-	if other := r.active(); other != nil {
-		detail = ": attempt " + other.name().String() + " is ACTIVE"
-	}
-	return c.refusal(err, spec.Name.what(), detail)
+	c.addSession(spec, r, covered)
+	return nil
 }
 
 // addSession takes in what was found valid; r is the record of its request, nil if that is new.
-func (c *core) addSession(spec SessionSpec, r *request, covered bool) error {
+func (c *core) addSession(spec SessionSpec, r *request, covered bool) {
 	defaultTo(&spec.RequestTimeout, c.cfg.RequestTimeout)
 	defaultTo(&spec.Grace, c.cfg.Grace)
-	rules, _ := sessionrules.New() // nothing to refuse
-	clock, err := retirement.New(spec.RequestTimeout, spec.Grace)
-	if err != nil {
-		return c.refusal(err, spec.Name.what(), "")
-	}
+	rules, _ := sessionrules.New() // neither has anything to refuse
+	clock, _ := retirement.New(spec.RequestTimeout, spec.Grace)
 	c.admitted++
 	e := c.endpoint(spec.Name.Request.Endpoint)
 	s := &session{creator: e, number: spec.Name.Request.Number, attempt: spec.Name.Attempt, order: c.admitted, side: spec.Side, rules: rules, clock: clock}
@@ -68,7 +61,6 @@ func (c *core) addSession(spec SessionSpec, r *request, covered bool) error {
 	}
 	r.put(attempt{number: spec.Name.Attempt, side: spec.Side, session: s})
 	c.recent = s
-	c.touchSession(s)
 	for _, m := range c.kept.takeAttempt(spec.Name) {
 		if spec.Side == Send {
 			c.visit(s, m).rules.Request(nil)
@@ -78,7 +70,6 @@ func (c *core) addSession(spec SessionSpec, r *request, covered bool) error {
 	if covered {
 		c.cancelSession(s, r.tombstone().origin)
 	}
-	return nil
 }
 
 // addPiece takes a piece with its region in, whole or not at all.
@@ -129,7 +120,7 @@ func (c *core) mayTake(spec *PieceSpec, s *session) (*cohort, error) {
 	}
 	for i := range spec.Cohort {
 		m := &spec.Cohort[i]
-		if co != nil && co.peer(i).gone || co == nil && c.isGone(m.Accessor, m.Incarnation) {
+		if co != nil && co.peers[i].gone || co == nil && c.isGone(m.Accessor, m.Incarnation) {
 			return nil, fail(KindStale, spec.Name.what(), "its cohort names "+m.String()+", which is gone")
 		}
 	}
@@ -177,16 +168,10 @@ func (c *core) validatePiece(spec *PieceSpec, side Side, known *cohort) error {
 
 // addOwner takes in a piece that was found valid; co is its cohort, nil if that is new.
 func (c *core) addOwner(s *session, g *region, spec *PieceSpec, co *cohort) ([]ClaimName, error) {
-	if len(s.pieces()) == maxPieces {
-		return nil, fail(KindCapacity, spec.Name.what(), "its session is full")
-	}
-	o, err := newOwner(s.side, spec)
-	if err != nil {
-		return nil, c.refusal(err, spec.Name.what(), "")
-	}
 	if _, err := s.rules.Add(nil); err != nil {
 		return nil, c.refusal(err, s.name().what(), "")
 	}
+	o := newOwner(s.side, spec)
 	if co == nil {
 		co = c.newCohort(spec.Cohort, spec.Local)
 	}
@@ -202,6 +187,5 @@ func (c *core) addOwner(s *session, g *region, spec *PieceSpec, co *cohort) ([]C
 	}
 	c.unsettledOwners++
 	c.counters.Admitted++
-	c.touch(o)
 	return o.claimNames(), nil
 }

@@ -17,16 +17,13 @@ func (c *core) cancel(spec CancelSpec) (CancelResult, error) {
 	name := spec.Session
 	r := c.knownRequest(name.Request)
 	if name.Attempt == 0 {
-		name.Attempt = 1
-		if r != nil && r.newest() > 0 {
-			name.Attempt = r.newest()
-		}
+		name.Attempt = max(1, r.newest())
 	}
 	buried, by := r.tombstone() != nil, spec.by()
 	full := by != "" && c.buried[by] >= c.cfg.PeerTombstones
 	known, a := r.known(name.Attempt), r.find(name.Attempt)
 	unanswered := known != admission.KnownOwned && spec.answered(a) && c.outbox.noAnswer(name, spec.From)
-	out, err := c.admits.Cancel(known, r != nil && r.covers(name.Attempt), buried, c.passed(name.Request), full, unanswered, c.admitting[:0])
+	out, err := c.admits.Cancel(known, r.covers(name.Attempt), buried, c.passed(name.Request), full, unanswered, c.admitting[:0])
 	switch {
 	case err != nil:
 		return CancelResult{}, c.refusal(err, name.what(), "")
@@ -147,10 +144,7 @@ func (c *core) failPiece(name PieceName, reason Cause) error {
 		return fail(KindInvalid, name.what(), "fails without a reason")
 	}
 	c.reason = reason
-	if err := c.failOwner(o); err != nil {
-		return c.refusal(err, name.what(), "")
-	}
-	return nil
+	return c.refusal(c.failOwner(o), name.what(), "")
 }
 
 // complete says that no more pieces come (contract §5).
@@ -159,9 +153,5 @@ func (c *core) complete(name SessionName) error {
 	if err != nil {
 		return err
 	}
-	c.touchSession(s)
-	if err := c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])); err != nil {
-		return c.refusal(err, name.what(), "")
-	}
-	return nil
+	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
 }

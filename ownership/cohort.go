@@ -75,14 +75,6 @@ func (co *cohort) size() int {
 	return len(co.peers)
 }
 
-// peer returns who is at a place, nil for no cohort.
-func (co *cohort) peer(i int) *peer {
-	if co == nil {
-		return nil
-	}
-	return co.peers[i]
-}
-
 // names reports whether the cohort is the list.
 func (co *cohort) names(list []Member, local bool) bool {
 	if co == nil || co.local != local || co.size() != len(list) {

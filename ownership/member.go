@@ -11,7 +11,8 @@ import (
 )
 
 // member is a peer's part in one session; what it is told is its system's to say.
-// Most sessions succeed and tell nobody anything: they have no list of members.
+// Most sessions succeed and tell nobody anything: they have no list of members. Its
+// counts are small, as a session takes at most 65535 pieces.
 type member struct {
 	peer       *peer
 	live       uint16 // claims PUBLISHED or IN_DOUBT
@@ -21,9 +22,6 @@ type member struct {
 	quiet      bool // in this step it is to be told that the session is quiesced
 	visits     bool // it came before any piece named it
 }
-
-// maxPieces bounds the pieces of a session, so that its counts stay small.
-const maxPieces = 1<<16 - 1
 
 // listed reports whether the session has a list of its members.
 func (s *session) listed() bool { return s.seldom != nil && s.seldom.listed }

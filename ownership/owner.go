@@ -48,31 +48,25 @@ type (
 )
 
 // newOwner returns the owner of a piece that was found valid.
-func newOwner(side Side, spec *PieceSpec) (*owner, error) {
+func newOwner(side Side, spec *PieceSpec) *owner {
 	n := len(spec.Cohort)
 	if side == Send {
-		rules, err := send.New(n, spec.Local)
-		if err != nil {
-			return nil, err
-		}
+		rules, _ := send.New(n, spec.Local)
 		o := &sender{rules: rules, remote: make([]uint64, n)}
 		for i, m := range spec.Cohort {
 			o.remote[i] = m.Sequence
 		}
 		o.send = o
-		return &o.owner, nil
+		return &o.owner
 	}
 	need := n
 	if spec.Count > 0 {
 		need = spec.Count
 	}
-	rules, err := receive.New(n, need, spec.Local)
-	if err != nil {
-		return nil, err
-	}
+	rules, _ := receive.New(n, need, spec.Local)
 	o := &receiver{rules: rules}
 	o.receive = &o.rules
-	return &o.owner, nil
+	return &o.owner
 }
 
 // size returns the number of accessors in the cohort.

@@ -6,6 +6,7 @@ package ownership
 import (
 	"errors"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -186,7 +187,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestSessionIsFull: a session takes 65535 pieces.
+// TestSessionIsFull: a session takes 65535 pieces, and of several either all or none.
 func TestSessionIsFull(t *testing.T) {
 	h := newHarness(t)
 	s := sessionNamed(1, 1)
@@ -194,14 +195,22 @@ func TestSessionIsFull(t *testing.T) {
 	if err := h.reg.AddRegion(RegionSpec{ID: "R"}); err != nil {
 		t.Fatal(err)
 	}
-	cohort := h.cohort(Send, "a")
-	for n := range 1 << 16 {
-		_, _, err := h.reg.AddPiece(0, PieceSpec{Name: PieceName{s, time.Duration(n).String()}, Region: "R", Cohort: cohort})
-		if full := n == 1<<16-1; full != errors.Is(err, ErrCapacity) || !full && err != nil {
-			t.Fatalf("piece %d: %v", n+1, err)
-		}
+	const most = 1<<16 - 1
+	specs := make([]PieceSpec, most+2)
+	for n := range specs {
+		specs[n] = PieceSpec{Name: PieceName{s, strconv.Itoa(n)}, Region: "R", Cohort: h.cohort(Send, "a")}
 	}
-	if n := h.reg.Counters(); n.Owners != 1<<16-1 {
-		t.Errorf("%d pieces are owned", n.Owners)
+	for _, add := range []struct {
+		from, to int
+		want     error
+	}{
+		{0, most + 1, ErrCapacity}, {0, most - 1, nil}, {most - 1, most + 1, ErrCapacity}, {most - 1, most, nil},
+		{most, most + 1, ErrCapacity}, {most, most + 2, ErrCapacity},
+	} {
+		before := h.reg.Counters().Owners
+		_, _, err := h.reg.AddPieces(0, specs[add.from:add.to]...)
+		if added := h.reg.Counters().Owners - before; !errors.Is(err, add.want) || (err == nil) != (added == add.to-add.from) || err != nil && added != 0 {
+			t.Fatalf("pieces from %d to %d: %d are added, error is %v", add.from, add.to, added, err)
+		}
 	}
 }

@@ -97,7 +97,12 @@ func (h *past) place(number uint32) (int, bool) {
 }
 
 // newest returns the newest admitted attempt, 0 if there is none.
-func (r *request) newest() uint32 { return r.number }
+func (r *request) newest() uint32 {
+	if r == nil {
+		return 0
+	}
+	return r.number
+}
 
 // put records an admitted attempt, in place of a closed one of that number.
 func (r *request) put(a attempt) {

@@ -52,7 +52,7 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 	if err != nil {
 		return err
 	}
-	admits := c.admits
+	admits, rules := c.admits, s.rules
 	known := make(map[string]bool, len(specs))
 	regions := make(map[*region]*regionrules.System, len(specs))
 	for i := range specs {
@@ -65,8 +65,8 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 		}
 		g := c.regions[spec.Region]
 		if regions[g] == nil {
-			rules := g.rules
-			regions[g] = &rules
+			free := g.rules
+			regions[g] = &free
 		}
 		_, busy := regions[g].Take(regionrules.Access(spec.Access.of(s.side)), nil)
 		_, err := admits.AddPiece(s.takesNothing(), c.namesDoubted(spec.Cohort), known[spec.Name.Piece] || s.piece(spec.Name.Piece) != nil,
@@ -80,8 +80,8 @@ func (c *core) mayAddPieces(specs []PieceSpec) error {
 			return c.refusal(err, spec.Name.what(), ": admission is "+c.currentAdmission().String()+", its session "+s.outcome().String())
 		}
 		known[spec.Name.Piece] = true
-		if len(s.pieces())+i == maxPieces {
-			return fail(KindCapacity, spec.Name.what(), "its session is full")
+		if _, err := rules.Add(nil); err != nil {
+			return c.refusal(err, s.name().what(), "")
 		}
 	}
 	return nil

@@ -137,7 +137,7 @@ func (c *core) standing(name SessionName, a *attempt) answerrules.Standing {
 		return answerrules.StandingSucceeded
 	case a != nil:
 		return answerrules.StandingFailed
-	case c.passed(name.Request), r != nil && (r.covers(name.Attempt) || name.Attempt < r.newest()):
+	case c.passed(name.Request), r.covers(name.Attempt), name.Attempt < r.newest():
 		return answerrules.StandingNever
 	}
 	return answerrules.StandingUnknown
