@@ -22,13 +22,13 @@ func (c *core) arm(s *session) {
 // tellClock says how the session stands after a step, where that is news; the clock
 // decides whether a drain has started.
 func (c *core) tellClock(s *session) {
-	ended, settled, marks := s.outcome().Terminal(), s.rules.Settled(), s.marks
+	ended, settled, marked := s.outcome().Terminal(), s.rules.Settled(), s.marks
 	s.marks &^= markArmed | markTrigger | markExpired
 	switch {
-	case marks.has(markExpired):
+	case marked.has(markExpired):
 		s.clock.Expire(c.now, settled, nil) // the session has failed already
 	case ended != s.clock.Ended() || settled != s.clock.Settled():
-		s.clock.Update(c.now, ended, settled, marks.has(markTrigger), nil)
+		s.clock.Update(c.now, ended, settled, marked.has(markTrigger), nil)
 	case c.runs(s) == (s.place > 0):
 		return // no news
 	}
