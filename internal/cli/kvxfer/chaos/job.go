@@ -74,6 +74,7 @@ type State struct {
 	Outcomes map[string]int `json:"outcomes,omitempty"` // of transfers that this node was part of
 	Checked  int64          `json:"checked"`            // bytes
 	Usage
+	Open []string `json:"open,omitempty"` // what the files are
 }
 
 // Usage is what a leak would make more of.

@@ -28,14 +28,14 @@ func TestLeaksAreTold(t *testing.T) {
 		"agent":         {change: func(u *Usage) { u.Handles.Agents, u.Handles.Backends = 2, 2 }, want: []string{"2 agents instead of 1", "2 backends instead of 1"}},
 		"registration":  {change: func(u *Usage) { u.Handles.Registrations++ }, want: []string{"7 registrations instead of 6"}},
 		"peer":          {change: func(u *Usage) { u.Handles.Peers = 3 }, want: []string{"3 peers instead of 2"}},
-		"file":          {change: func(u *Usage) { u.Files++ }, want: []string{"26 files instead of 25"}},
+		"file":          {change: func(u *Usage) { u.Files++ }, want: []string{"26 files instead of 25", "open that was not: pipe:[7]; a"}},
 		"threads":       {change: func(u *Usage) { u.Threads += moreThreads + 1 }, want: []string{"20 threads instead of 11"}},
 		"goroutines":    {change: func(u *Usage) { u.Goroutines += moreGoroutines + 1 }, want: []string{"35 goroutines instead of 30"}},
 		"memory":        {change: func(u *Usage) { u.Resident += 2 * moreMemory }, want: []string{"122 MiB instead of 90"}},
 	} {
-		now := State{Usage: idle, Retained: c.retained}
+		now := State{Usage: idle, Retained: c.retained, Open: []string{"a", "pipe:[7]", "a", "b"}}
 		c.change(&now.Usage)
-		if got := now.more(&State{Usage: idle}, 2); !reflect.DeepEqual(got, c.want) {
+		if got := now.more(&State{Usage: idle, Open: []string{"b", "a"}}, 2, 0); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -34,18 +34,19 @@ func (n *node) state() (*State, error) {
 	s.Checked, s.Agent = n.checked, n.agent
 	n.mu.Unlock()
 	var err error
-	s.Usage, err = n.usage()
+	s.Usage, s.Open, err = n.usage()
 	return s, err
 }
 
-func (n *node) usage() (u Usage, err error) {
-	fds, err1 := os.ReadDir("/proc/self/fd")
+// usage counts what a leak would make more of, and says what the open files are.
+func (n *node) usage() (u Usage, open []string, err error) {
+	open, err1 := openFiles()
 	tasks, err2 := os.ReadDir("/proc/self/task")
 	statm, err3 := os.ReadFile("/proc/self/statm")
 	if fields := bytes.Fields(statm); len(fields) > 1 {
 		u.Resident, err = strconv.ParseInt(string(fields[1]), 10, 64)
 	}
 	u.Resident *= int64(os.Getpagesize())
-	u.Files, u.Threads, u.Goroutines, u.Handles = len(fds), len(tasks), runtime.NumGoroutine(), n.lib.Handles()
-	return u, errors.Join(err1, err2, err3, err)
+	u.Files, u.Threads, u.Goroutines, u.Handles = len(open), len(tasks), runtime.NumGoroutine(), n.lib.Handles()
+	return u, open, errors.Join(err1, err2, err3, err)
 }
