@@ -216,7 +216,7 @@ fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 # A life of two endpoints costs as much as ten of a registry.
 .PHONY: proptest
 proptest: ## the property suite in full: LIVES lives (default 60000) of each machine beside the model
-	@$(GO) test -count=1 -run 'Owner|Registry|Pins|Machines' ./proptest -rapid.checks=$(LIVES)
+	@$(GO) test -count=1 -run 'Owner|Registry|Pins|Machines|Systems' ./proptest -rapid.checks=$(LIVES)
 	@$(GO) test -count=1 -run 'Network|Ranks' ./proptest -rapid.checks=$$(($(LIVES) / 10))
 
 .PHONY: soak

@@ -4,7 +4,9 @@
 package proptest
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -30,7 +32,12 @@ func FuzzPins(f *testing.F)     { fuzz(f, checkPins) }
 func FuzzNetwork(f *testing.F)  { fuzz(f, checkNetwork) }
 func FuzzRanks(f *testing.F)    { fuzz(f, checkRanks) }
 
+func FuzzSystems(f *testing.F) {
+	names := rapid.SampledFrom(slices.Sorted(maps.Keys(generated)))
+	fuzz(f, func(t *rapid.T) { walkSystem(names.Draw(t, "system"))(t) })
+}
+
 func FuzzMachines(f *testing.F) {
-	names := rapid.SampledFrom([]string{"claim", "gate", "operation", "outcome", "verdict"})
+	names := rapid.SampledFrom(slices.Sorted(maps.Keys(machines)))
 	fuzz(f, func(t *rapid.T) { machines[names.Draw(t, "machine")](t) })
 }
