@@ -4,7 +4,6 @@
 package ownership
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/kvxfer/kvxfer/gen/outcome"
@@ -117,32 +116,3 @@ var attempts = sentences{
 }
 
 func TestAttempts(t *testing.T) { attempts.run(t) }
-
-// TestMinHeapInAnyOrder: of the same numbers, pushed in every order, the least is first.
-func TestMinHeapInAnyOrder(t *testing.T) {
-	var push func(list, rest []uint64)
-	push = func(list, rest []uint64) {
-		for i, n := range rest {
-			push(append(slices.Clip(list), n), slices.Delete(slices.Clone(rest), i, i+1))
-		}
-		if len(rest) > 0 {
-			return
-		}
-		var h minHeap
-		for _, n := range list {
-			h.push(n)
-		}
-		for want := range uint64(len(list)) {
-			if got := h.pop(); got != want {
-				t.Fatalf("after pushes of %v: %d comes out, want %d", list, got, want)
-			}
-		}
-	}
-	for n := range uint64(6) {
-		var rest []uint64
-		for i := range n {
-			rest = append(rest, i)
-		}
-		push(nil, rest)
-	}
-}

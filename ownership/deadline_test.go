@@ -79,22 +79,3 @@ func TestDeadlinesInOrder(t *testing.T) {
 		t.Fatalf("%d sessions ended as %v, want %v", len(got), got, want)
 	}
 }
-
-// TestMinHeap: what was pushed comes out from the least on.
-func TestMinHeap(t *testing.T) {
-	for n := range 40 {
-		var h minHeap
-		var want, got []uint64
-		for i := range uint64(n) {
-			h.push(i * 29 % 31)
-			want = append(want, i*29%31)
-		}
-		slices.Sort(want)
-		for len(h) > 0 {
-			got = append(got, h.pop())
-		}
-		if !slices.Equal(got, want) {
-			t.Fatalf("%v, want %v", got, want)
-		}
-	}
-}
