@@ -15,6 +15,9 @@
 // after that is seen where it arrives. What arrived has to be that of the very
 // request, and where the outcome is a success, all of it.
 //
-// Every owner ends released, or retained with a reason; and no file, thread or
-// memory is left over.
+// Every owner ends released, or retained with a reason. No handle of NIXL, file,
+// thread, goroutine or memory is left over, and after an orderly end no handle at all.
+//
+// Every process writes a trace. Each is checked against the spec, and all of them
+// against each other (package trace); one that was killed is checked as far as it goes.
 package chaos
