@@ -42,7 +42,7 @@ func (e *Endpoint) WaitAdmission(ctx context.Context) error {
 		now, changed := e.Admission()
 		switch now {
 		case ownership.AdmissionOpen:
-			if !e.calls.closed() { // not while it reincarnates
+			if e.calls.closed() == nil { // not while it reincarnates
 				return nil
 			}
 		case ownership.AdmissionClosed:

@@ -13,10 +13,11 @@ import (
 // calls counts who is inside of the backend, but for the poller, so that an agent
 // can be destroyed with nobody in it.
 type calls struct {
-	mu      sync.Mutex
-	running int  // guarded by mu; inside, or expected
-	shut    bool // guarded by mu; nobody gets in
-	left    broadcast
+	mu       sync.Mutex
+	running  int  // guarded by mu; inside, or expected
+	shut     bool // guarded by mu; nobody gets in
+	stopping bool // guarded by mu; no other life follows
+	left     broadcast
 }
 
 // enterBackend begins a call of the backend, which ends with leaveBackend. With a
@@ -28,7 +29,7 @@ func (e *Endpoint) enterBackend(only *life) (backend.Backend, error) {
 	defer c.mu.Unlock()
 	now := e.life.Load()
 	if c.shut || only != nil && only != now {
-		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrReincarnated}
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: c.why()}
 	}
 	c.running++
 	return now.backend, nil
@@ -48,6 +49,21 @@ func (e *Endpoint) leaveBackend() {
 	c.running--
 	c.mu.Unlock()
 	c.left.send()
+}
+
+// why says what those hear who do not get in; mu is held.
+func (c *calls) why() error {
+	if c.stopping {
+		return ErrHalted
+	}
+	return ErrReincarnated
+}
+
+// stop says that what is closed stays so, unless it is opened again.
+func (c *calls) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
 }
 
 // close lets nobody in any more, and waits until all are out.
@@ -74,11 +90,15 @@ func (c *calls) close(ctx context.Context) error {
 func (c *calls) open() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.shut = false
+	c.shut, c.stopping = false, false
 }
 
-func (c *calls) closed() bool {
+// closed returns why nobody gets in; nil if that is not so.
+func (c *calls) closed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.shut
+	if !c.shut {
+		return nil
+	}
+	return c.why()
 }

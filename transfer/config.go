@@ -101,7 +101,8 @@ type Config struct {
 	// PeerRequests bounds the requests of one peer that wait for an answer, so that
 	// none takes the room of the others; a quarter of Requests by default. One
 	// beyond it is dropped and counted in RequestsTurnedAway, as where the whole
-	// table is full: the peer's session ends at its timeout, or asks again.
+	// table is full, and the peer's session is cancelled: it may ask again in another
+	// attempt.
 	PeerRequests int
 	// PeerOutbox bounds the reports that wait for one peer, over all of its lives; a
 	// quarter of Outbox by default. While as many wait, what would have to be answered

@@ -51,7 +51,7 @@ func TestRequestWithoutRoomIsDeclined(t *testing.T) {
 func TestRegisterAfterTheEnd(t *testing.T) {
 	for name, end := range map[string]func(*testing.T, *party){
 		"stop": func(t *testing.T, p *party) { must(t, p.Stop(t.Context())) },
-		"halt": func(_ *testing.T, p *party) { p.Halt() },
+		"halt": func(_ *testing.T, p *party) { p.keepOwning = true; p.Halt() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {

@@ -24,7 +24,8 @@ type peer struct {
 	attach   chan struct{} // holds one token: one Attach at a time
 	backend  serial        // calls of Backend.Connect, in order
 
-	postponed atomic.Int64 // cancels that wait for a tombstone
+	postponed  atomic.Int64  // cancels that wait for a tombstone
+	turnedAway atomic.Uint64 // requests that found no room
 
 	greeted  uint64 // guarded by endpoint.mu; when the latest handshake began
 	greeting int    // guarded by endpoint.mu; handshakes that run

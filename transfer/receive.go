@@ -128,8 +128,8 @@ func (e *Endpoint) admit(side ownership.Side, direction backend.Direction, name 
 	if e.ctx.Err() != nil { // nobody would watch it
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
 	}
-	if e.calls.closed() {
-		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrReincarnated}
+	if shut := e.calls.closed(); shut != nil {
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: shut}
 	}
 	s, err := e.adopt(name, side, direction, cohort...)
 	if err != nil {

@@ -29,7 +29,8 @@ type Region struct {
 
 // Register makes an arena usable in transfers under a name that is unique in
 // this endpoint. It is refused where a registered region has any of the memory.
-// The arena cannot be closed before the region is deregistered.
+// The arena cannot be closed before the region is deregistered. After Stop or Halt the
+// error matches ErrHalted.
 func (e *Endpoint) Register(id string, arena *memory.Arena) (*Region, error) {
 	if arena == nil {
 		return nil, invalid("region "+id, "the arena is nil")
@@ -99,6 +100,9 @@ func (e *Endpoint) RegisterDevice(id string, m DeviceMemory) (*Region, error) {
 }
 
 func (e *Endpoint) register(r *Region) (*Region, error) {
+	if e.ctx.Err() != nil {
+		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
+	}
 	if err := e.registry.AddRegion(ownership.RegionSpec{ID: r.id, Addr: uint64(r.memory.Addr), Len: r.memory.Len}); err != nil {
 		return nil, err
 	}

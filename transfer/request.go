@@ -5,6 +5,8 @@ package transfer
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -131,7 +133,7 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 		r.excuse()
 		return true
 	case !room:
-		e.dropped(r, nil)
+		l.crowded(r)
 		return true
 	}
 	effects, err := e.registry.Requested(at, claim.Piece.Session, l.member)
@@ -140,7 +142,11 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	case !fresh: // asked again: answered before, or still with the application
 	case err != nil:
 		e.answered(r)
-		e.dropped(r, err)
+		if errors.Is(err, ownership.ErrCapacity) {
+			l.crowded(r)
+		} else {
+			e.dropped(r, err)
+		}
 	case answers(effects, claim.Piece.Session):
 		e.answered(r)
 	default:
@@ -152,8 +158,31 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 	return true
 }
 
-// dropped counts a request that found a full table, so that the peer will cancel
-// or ask again (contract section 8), or its name taken.
+// maxDeclined bounds the answers to requests that found no room and wait for one peer: who
+// does not read them needs no more.
+const maxDeclined = 64
+
+var errNoRoom = errors.New("there is no room for it")
+
+// crowded drops a request that found a full table, or its peer's share full (contract
+// section 8). The peer is told that its session cannot succeed, rather than left to its
+// timeout: it cancels, which is answered as any cancel, and may ask again in another
+// attempt.
+func (l *Link) crowded(r *Request) {
+	e, p := l.peer.endpoint, l.peer
+	e.dropped(r, errNoRoom)
+	if n := p.turnedAway.Add(1); n&(n-1) == 0 { // one that goes on asking is not told of each time
+		e.note(nil, fmt.Sprintf("request %v turned away for want of room: %d of %s by now", r.piece, n, p.name))
+	}
+	p.mu.Lock()
+	many := len(p.out.replies) >= maxDeclined
+	p.mu.Unlock()
+	if !many {
+		r.decline()
+	}
+}
+
+// dropped counts a request that found no room, or its name taken.
 func (e *Endpoint) dropped(r *Request, err error) {
 	e.counts.requestsDropped.Add(1)
 	e.config.Log.Warn("request dropped", "request", r.piece, "peer", r.from.Accessor, "error", err)

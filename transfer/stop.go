@@ -145,6 +145,7 @@ func (e *Endpoint) dismantle(ctx context.Context) error {
 	case <-ctx.Done():
 		return stopping(ctx.Err())
 	}
+	e.calls.stop()
 	if !e.life.Load().dead {
 		if err := e.calls.close(ctx); err != nil {
 			e.calls.open()

@@ -175,7 +175,7 @@ func TestPeersMistakesAreLogged(t *testing.T) {
 		more, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.extra("more"), From: transfer.FromPeers("a")})
 		must(t, err)
 		synctest.Wait()
-		book.want(t, `level=WARN msg="request dropped" request=`+more.Name().String()+":kv", "peer="+receiver, "error=<nil>")
+		book.want(t, `level=WARN msg="request dropped" request=`+more.Name().String()+":kv", "peer="+receiver, `error="there is no room for it"`)
 		_, err = more.Cancel()
 		must(t, errors.Join(err, more.Drain(t.Context()), request.Refuse("no"), rs.Drain(t.Context())))
 		stranger.send(wire.Goodbye{})
