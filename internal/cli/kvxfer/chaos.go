@@ -190,7 +190,11 @@ func (a *app) chaosRan(f *chaosFlags, r *chaos.Result) {
 	if len(r.Findings) > 0 {
 		word = a.paint("BROKEN", text.FgRed, text.Bold)
 	}
-	fmt.Fprintf(a.stdout, "%-6s %-17s %-4s %d processes, seed %d, %v\n", word, r.Fault, r.Transport, r.Nodes, r.Seed, round(r.Took))
+	cut := ""
+	if n := r.Traces.Cut; n > 0 {
+		cut = fmt.Sprintf(", %s without an end", plural(n, "trace"))
+	}
+	fmt.Fprintf(a.stdout, "%-6s %-17s %-4s %d processes, seed %d, %v%s\n", word, r.Fault, r.Transport, r.Nodes, r.Seed, round(r.Took), cut)
 	for _, finding := range r.Findings {
 		fmt.Fprintf(a.stdout, "       %s\n", finding)
 	}
