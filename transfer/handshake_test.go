@@ -271,7 +271,8 @@ func TestStopWaitsForASendThatRuns(t *testing.T) {
 	})
 }
 
-// What works is counted as no mistake of anybody.
+// What works is counted as no mistake of anybody. An answer to a cancel may come twice,
+// the second time when its session is over: stale is no mistake.
 func TestNothingIsWrongWithATransfer(t *testing.T) {
 	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
 		attach(t, g.s, g.r)
@@ -286,7 +287,7 @@ func TestNothingIsWrongWithATransfer(t *testing.T) {
 		for _, p := range g.all {
 			c := p.Counters()
 			if n := c.RepeatedMessages + c.ForeignMessages + c.ProtocolViolations + c.UndeliverableReports + c.RequestsTurnedAway + c.ForeignNotifications +
-				c.LostEvents + c.FailedHandshakes + c.ProgressErrors + c.Stale + c.Conflicts + c.Foreign; n != 0 {
+				c.LostEvents + c.FailedHandshakes + c.ProgressErrors + c.Conflicts + c.Foreign; n != 0 {
 				t.Errorf("%s: %+v", p.Name(), c)
 			}
 		}
