@@ -177,3 +177,67 @@ func TestIdleEndpointDoesNotPoll(t *testing.T) {
 		}
 	})
 }
+
+// A request that waits to leave when its session ends never does: the memory is free at
+// once, whatever becomes of the stream.
+func TestRequestThatNeverLeft(t *testing.T) {
+	inVirtualTime(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		g.r.keepOwning = true
+		sa, sb := transfer.Pipe()
+		attachOver(t, g.s, g.r, sa, &stuck{sb})
+		results := make(chan *transfer.Session, 2)
+		for _, r := range []*transfer.Region{g.r.region, g.r.extra("more")} {
+			go func() {
+				rs, err := g.r.Receive(context.Background(), transfer.ReceiveSpec{Region: r, From: transfer.FromPeers(sender)})
+				must(t, err)
+				results <- rs
+			}()
+			synctest.Wait()
+		}
+		begin := time.Now()
+		for range 2 {
+			rs := <-results
+			wantAnswer(t, rs, "FAILED, cause timeout, origin timeout")
+			if rs.Name().Request.Number == 1 {
+				wantPhysical(t, rs, ownership.PhysicalDraining) // it may have left
+			} else {
+				must(t, rs.Drain(t.Context()))
+			}
+		}
+		if took := time.Since(begin); took != timeout {
+			t.Errorf("it took %v, want %v", took, timeout)
+		}
+	})
+}
+
+// Two endpoints in quarantine: a name that was refused can be taken afterwards.
+func TestRefusedNameIsFree(t *testing.T) {
+	within(t, 13*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		rs, ss := g.doubtful()
+		spec := transfer.ReceiveSpec{Session: ownership.SessionName{Request: ownership.RequestID{Endpoint: "router", Number: 1}, Attempt: 1}, Region: g.r.extra("more"), From: transfer.FromPeers(sender)}
+		_, err := g.r.Receive(t.Context(), spec)
+		wantErr(t, err, ownership.ErrClosed)
+		g.settle(rs, ss)
+		must(t, errors.Join(g.s.Reopen(), g.r.Reopen()))
+		rs, err = g.r.Receive(t.Context(), spec)
+		must(t, err)
+		must(t, (<-g.s.requests).Refuse("no"))
+		must(t, rs.Drain(t.Context()))
+	})
+}
+
+// An offer's blocks may overlap; a destination's must not.
+func TestOfferedBlocksMayOverlap(t *testing.T) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		fill(g.r.arena, 'a')
+		rs, err := g.r.Offer(t.Context(), transfer.OfferSpec{Region: g.r.region, Blocks: []transfer.Block{{Len: 100}, {Offset: 50, Len: 100}}, To: transfer.ToPeers(sender)})
+		must(t, err)
+		ss, err := (<-g.s.requests).Fetch(transfer.FetchSpec{Region: g.s.region, Blocks: []transfer.Block{{Len: 200}}})
+		must(t, errors.Join(err, rs.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
+		from, to := g.r.arena.Bytes(), g.s.arena.Bytes()
+		if string(to[:100]) != string(from[:100]) || string(to[100:200]) != string(from[50:150]) {
+			t.Error("other bytes have arrived")
+		}
+	})
+}

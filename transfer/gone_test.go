@@ -8,6 +8,7 @@ package transfer
 import (
 	"errors"
 	"os/exec"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -293,4 +294,62 @@ func TestReincarnateLooksForProcesses(t *testing.T) {
 			})
 		})
 	}
+}
+
+// watchers counts who looks for a process.
+func watchers() int {
+	synctest.Wait()
+	all := make([]byte, 1<<20)
+	return strings.Count(string(all[:runtime.Stack(all, true)]), "(*peer).watch(")
+}
+
+// TestFenceGoneLooksAsLongAsItMatters: until the peer is back, or nothing waits for proof
+// about a life that is over.
+func TestFenceGoneLooksAsLongAsItMatters(t *testing.T) {
+	c := newChild(t)
+	synctest.Test(t, func(t *testing.T) {
+		e := host(t, limits(cma), func(c *Config) { c.FenceGone = true })
+		want := func(n int, when string) {
+			t.Helper()
+			time.Sleep(2 * lastLook)
+			if got := watchers(); got != n {
+				t.Errorf("%s: %d look, want %d", when, got, n)
+			}
+		}
+		lose := func(g *guest) {
+			_ = g.stream.Close()
+			<-g.link.Done()
+		}
+		g := guestIn(t, e, c, 1)
+		want(0, "attached")
+		lose(g)
+		want(1, "its stream is lost")
+		g = guestIn(t, e, c, 1)
+		want(0, "it is back")
+		s := asked(t, e, mapped(t, e, "kv"))
+		lose(g)
+		want(1, "its stream is lost again")
+		mustVisit(t, e, "guest", 2)
+		want(1, "another life has come, and memory is held about the first")
+		if err := e.Fence(ownership.FenceSpec{Accessor: "guest", Incarnation: ownership.Incarnation(nth(1)), Scope: ownership.Passive}); err != nil {
+			t.Fatal(err)
+		}
+		want(0, "nothing is held any more")
+		if err := s.Drain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		lose(guestIn(t, e, c, 3))
+		want(1, "a third life's stream is lost")
+		c.end()
+		want(0, "its process has ended, and nothing is held")
+		if list := e.Explain().Fences; len(list) != 1 {
+			t.Errorf("fences: %+v", list)
+		}
+		lose(guestIn(t, e, newChild(t), 4))
+		want(1, "a fourth life's stream is lost")
+		e.Halt()
+		if n := watchers(); n != 0 {
+			t.Errorf("%d look after Halt", n)
+		}
+	})
 }

@@ -5,11 +5,13 @@ package transfer
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/fence"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/ownership/blocks"
@@ -346,5 +348,68 @@ func TestPoolsAreExplainedInOrder(t *testing.T) {
 				t.Errorf("got %v", ids)
 			}
 		}
+	})
+}
+
+// TestSegmentsOfBlocks: a range that counts along a table is cut where the blocks are.
+func TestSegmentsOfBlocks(t *testing.T) {
+	r := &Region{id: "R"}
+	r.memory = backend.Memory{Addr: 1000, Len: 40}
+	pool := &Pool{region: r, blockSize: 4}
+	part := &Region{id: "R/x", memory: r.memory, pinned: &pinned{pool: pool, table: []blocks.Block{{Number: 7}, {Number: 2}, {Number: 9}}}}
+	at := func(addrLen ...uint64) (list []backend.Segment) {
+		for i := 0; i < len(addrLen); i += 2 {
+			list = append(list, backend.Segment{Addr: addrLen[i], Len: addrLen[i+1]})
+		}
+		return list
+	}
+	for _, test := range []struct {
+		blocks []Block
+		want   []backend.Segment
+	}{
+		{nil, at(1028, 4, 1008, 4, 1036, 4)}, {[]Block{{0, 1}}, at(1028, 1)}, {[]Block{{3, 1}}, at(1031, 1)}, {[]Block{{3, 2}}, at(1031, 1, 1008, 1)},
+		{[]Block{{4, 4}}, at(1008, 4)}, {[]Block{{11, 1}, {2, 7}}, at(1039, 1, 1030, 2, 1008, 4, 1036, 1)},
+	} {
+		if got, err := segments(part, test.blocks); err != nil || !slices.Equal(got, test.want) {
+			t.Errorf("%v is %v, %v; want %v", test.blocks, got, err, test.want)
+		}
+	}
+	for _, bad := range []Block{{12, 1}, {0, 13}, {11, 2}, {0, 0}} {
+		if _, err := segments(part, []Block{bad}); !errors.Is(err, ErrConfig) {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+// TestWhoHoldsWhat: memory that one life of one peer reaches by itself, until proof.
+func TestWhoHoldsWhat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := host(t)
+		defer e.Halt()
+		g := mustVisit(t, e, "guest", 1)
+		mustVisit(t, e, "another", 1)
+		life := ownership.Incarnation(nth(1))
+		held := func(guest, another bool) {
+			t.Helper()
+			if e.holds("guest", life) != guest || e.holds("another", life) != another || e.holds("guest", ownership.Incarnation(nth(2))) || e.holds("stranger", life) {
+				t.Errorf("held are %v and %v, want %v and %v", e.holds("guest", life), e.holds("another", life), guest, another)
+			}
+		}
+		held(false, false)
+		e.sends(t, g, mapped(t, e, "own")) // what we read is not the peer's to reach
+		held(false, false)
+		s := asked(t, e, mapped(t, e, "kv"))
+		held(true, false)
+		if _, err := e.Receive(t.Context(), ReceiveSpec{Region: mapped(t, e, "other"), From: FromPeers("another")}); err != nil {
+			t.Fatal(err)
+		}
+		held(true, true)
+		c, _ := claimOf(t, s)
+		g.next(wire.Result{Claim: wireClaim(c), Evidence: wire.InDoubt})
+		synctest.Wait()
+		held(true, true)
+		g.next(wire.Result{Claim: wireClaim(c), Evidence: wire.FailedQuiesced})
+		synctest.Wait()
+		held(false, true)
 	})
 }

@@ -61,6 +61,7 @@ func TestPair(t *testing.T) {
 		"one to two": {at(10, 12), at(100, 5, 200, 7), at(10, 5, 15, 7), at(100, 5, 200, 7)},
 		"crossing":   {at(10, 3, 20, 3), at(100, 2, 200, 4), at(10, 2, 12, 1, 20, 3), at(100, 2, 200, 1, 201, 3)},
 		"two to one": {at(10, 1, 20, 1), at(100, 2), at(10, 1, 20, 1), at(100, 1, 101, 1)},
+		"rest":       {at(10, 1, 20, 9), at(100, 5, 200, 5), at(10, 1, 20, 4, 24, 5), at(100, 1, 101, 4, 200, 5)},
 	} {
 		l, r, err := pair(test.local, test.remote)
 		if err != nil || !reflect.DeepEqual(l, test.wantLocal) || !reflect.DeepEqual(r, test.wantRemote) {

@@ -86,6 +86,10 @@ func TestUnusableMemory(t *testing.T) {
 			"device beyond numbers": {func() (*transfer.Region, error) {
 				return g.r.RegisterDevice("x", &deviceMemory{party: g.s, ordinal: 1 << 31, on: true})
 			}, "device 2147483648"},
+			"device below numbers": {func() (*transfer.Region, error) {
+				return g.r.RegisterDevice("x", &deviceMemory{party: g.s, ordinal: -1, on: true})
+			}, "device -1"},
+			"no device":      {func() (*transfer.Region, error) { return g.r.RegisterDevice("x", nil) }, "the memory is nil"},
 			"not to be held": {func() (*transfer.Region, error) { return g.r.RegisterDevice("x", unheld{&deviceMemory{party: g.s}}) }, errScript.Error()},
 		} {
 			r, err := test.register()

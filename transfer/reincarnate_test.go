@@ -361,6 +361,7 @@ func TestReincarnateWhereNothingWouldBeProven(t *testing.T) {
 		wantErr(t, err, fence.ErrNotProven)
 		_, err = p.Reincarnate(t.Context(), nil)
 		wantErr(t, err, transfer.ErrConfig)
+		wantText(t, err, "reincarnate decode-1: invalid argument: newBackend is nil")
 		if p.Incarnation() != before {
 			t.Error("another life has begun")
 		}
