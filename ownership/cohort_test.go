@@ -4,6 +4,7 @@
 package ownership
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 
@@ -28,12 +29,30 @@ func (h *passing) close(p PieceName) {
 	h.ok(h.reg.Close(h.now, p.Session))
 }
 
-// others lets other cohorts come and go until an idle one is forgotten.
+// others lets other cohorts come and go until an idle one is forgotten. All of it is
+// judged as one call.
 func (h *passing) others() {
 	h.t.Helper()
-	for range maxIdle + 1 {
-		h.close(h.pieceOf(Accessor(fmt.Sprint("other ", h.number))))
+	if err := h.reg.AddRegion(RegionSpec{ID: "others"}); err != nil && !errors.Is(err, ErrReject) {
+		h.t.Fatal(err)
 	}
+	var all Effects
+	note := func(effects Effects, err error) {
+		h.t.Helper()
+		if all = append(all, effects...); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	for range maxIdle + 1 {
+		h.number++
+		s := sessionNamed(h.number, 1)
+		note(h.reg.Admit(h.now, SessionSpec{Name: s, Side: Receive}))
+		_, effects, err := h.reg.AddPiece(h.now, PieceSpec{Name: PieceName{s, "p"}, Region: "others", Cohort: h.cohort(Receive, Accessor(fmt.Sprint("other ", h.number)))})
+		note(effects, err)
+		note(h.reg.Fail(h.now, s, "test"))
+		note(h.reg.Close(h.now, s))
+	}
+	h.ok(all, nil)
 }
 
 func (h *passing) wantKnown(a Accessor, known bool) {
