@@ -79,6 +79,14 @@ type Config struct {
 	// its process has, and then calls Endpoint.FenceGone for it. It looks on until the
 	// peer is back, or nothing waits for proof about that life any more.
 	FenceGone bool
+	// Retired says when the other ranks on which a request lives have let go of it
+	// (contract section 9): it returns the channel of cluster.Request.Retired, or nil for
+	// a request that lives here alone. It is called once for each session, before anything
+	// of it is published, and must return at once. Until the channel is closed neither
+	// Close nor Drain nor Stop gives the session's memory back, however it ended here:
+	// a sibling that has not drained may still have to be asked for the same bytes. nil:
+	// no request lives on several ranks.
+	Retired func(ownership.SessionName) <-chan struct{}
 	// Quarantine is how far a doubt closes admission.
 	Quarantine ownership.Quarantine
 	// Incarnation is this life of the endpoint; zero takes a random one.

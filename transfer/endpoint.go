@@ -60,6 +60,7 @@ type Endpoint struct {
 	watermark  uint64                             // guarded by mu; own requests below it are over
 	halted     bool                               // guarded by mu; nothing starts any more
 	frozen     bool                               // guarded by mu; FATAL: no block is unpinned any more
+	closing    bool                               // guarded by mu; Stop waits for other ranks, and nothing is admitted
 	fences     []Fenced                           // guarded by mu; the latest maxFences
 }
 

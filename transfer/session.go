@@ -28,6 +28,8 @@ type Session struct {
 	adding chan struct{}
 	peers  []Accessor // of the first piece, for later ones; not changed after Receive
 	label  string     // likewise
+	// retired is closed when the other ranks of the request let go of it; nil: there are none.
+	retired <-chan struct{}
 
 	mu       sync.Mutex
 	answer   Answer                           // guarded by mu
@@ -52,8 +54,14 @@ func (e *Endpoint) adopt(name ownership.SessionName, side ownership.Side, direct
 	}
 	s.adding <- struct{}{}
 	s.join(cohort)
+	if e.config.Retired != nil {
+		s.retired = e.config.Retired(name)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.closing {
+		return nil, &ownership.Error{Kind: ownership.KindClosed, What: "endpoint " + e.config.Name, Why: "was told to stop"}
+	}
 	if e.sessions[name] != nil {
 		return nil, &ownership.Error{Kind: ownership.KindReject, What: "session " + name.String(), Why: "the name is owned"}
 	}
@@ -220,25 +228,39 @@ func (s *Session) complete() error {
 }
 
 // Close gives the memory back. While anybody may still touch it the error
-// matches ownership.ErrRefused and lists who. Closing again is fine.
+// matches ownership.ErrRefused and lists who; it does so as well while other ranks have
+// not retired the request (Config.Retired). Closing again is fine.
 func (s *Session) Close() error {
+	if _, err := s.heldBack(); err != nil {
+		return err
+	}
+	return s.close()
+}
+
+// close is Close, whatever other ranks hold.
+func (s *Session) close() error {
 	effects, err := s.endpoint.registry.Close(s.endpoint.now(), s.name)
 	s.endpoint.apply(effects)
 	return err
 }
 
-// Drain waits until everything is proven, and closes the session. If ctx ends
+// Drain waits until everything is proven, and every rank has retired the request where it
+// lives on several, and closes the session. If ctx ends
 // first, nothing was given back, and the error has both the context's and the
 // list of who may still touch the memory.
 func (s *Session) Drain(ctx context.Context) error {
 	for {
 		moved := s.changed.wait()
-		err := s.Close()
+		held, err := s.heldBack()
+		if err == nil {
+			err = s.close()
+		}
 		if !errors.Is(err, ownership.ErrRefused) {
 			return err
 		}
 		select {
 		case <-moved:
+		case <-held:
 		case <-s.endpoint.fatal:
 			return s.Close() // says fatal
 		case <-ctx.Done():
@@ -297,7 +319,7 @@ func (s *Session) cover() int64 {
 // Nothing of it was published.
 func (s *Session) abandon(reason string) {
 	_ = s.Fail(reason)
-	if err := s.Close(); err != nil {
+	if err := s.close(); err != nil {
 		s.endpoint.config.Log.Error("half-made session stays", "session", s.name, "error", err)
 	}
 }

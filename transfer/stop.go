@@ -19,7 +19,8 @@ import (
 // Stop shuts the endpoint down, fail-closed: nothing new is admitted, what is
 // ACTIVE is cancelled, and Stop waits until everything is proven and every
 // report has arrived. Then all memory is released and deregistered, the backend
-// closed, and the endpoint halted. It does not wait for the requests that hold
+// closed, and the endpoint halted. Where requests live on several ranks it waits for those
+// as well (Config.Retired). It does not wait for the requests that hold
 // blocks of a pool: while any block is pinned it is refused.
 //
 // If ctx ends first, everything that is not proven is kept, the error matches
@@ -48,13 +49,18 @@ func (e *Endpoint) Stop(ctx context.Context) error {
 func (e *Endpoint) retire(ctx context.Context) error {
 	for {
 		moved := e.changed.wait()
-		effects, err := e.registry.Stop(e.now())
-		e.apply(effects)
+		held, err := e.heldBack()
+		if err == nil {
+			var effects ownership.Effects
+			effects, err = e.registry.Stop(e.now())
+			e.apply(effects)
+		}
 		if !errors.Is(err, ownership.ErrRefused) {
 			return err
 		}
 		select {
 		case <-moved:
+		case <-held:
 		case <-ctx.Done():
 			return &Error{What: "stop " + e.config.Name, Kind: ctx.Err(), Err: err}
 		}

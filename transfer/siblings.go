@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: The kvxfer authors
+// SPDX-License-Identifier: Apache-2.0
+
+package transfer
+
+import (
+	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/ownership"
+)
+
+// A request may live on several ranks, each with an endpoint of its own. Which of them
+// has drained is no evidence about our claims, and the registry has no part in it: it
+// decides what is proven here, and this file only withholds the close that the other
+// ranks have not allowed yet (contract section 9, I14).
+
+// heldBack returns why the session may not be closed yet for other ranks' sake, and what
+// is closed when it may; nil, nil otherwise.
+func (s *Session) heldBack() (<-chan struct{}, error) {
+	if s.retired == nil {
+		return nil, nil
+	}
+	select {
+	case <-s.retired:
+		return nil, nil
+	case <-s.endpoint.fatal: // graver, and nothing is given back any more
+		return nil, nil
+	default:
+		return s.retired, &ownership.Error{Kind: ownership.KindRefused, What: "session " + s.name.String(), Why: "the other ranks of its request have not retired it"}
+	}
+}
+
+// heldBack ends what still goes on in sessions that live on other ranks too, and returns
+// why one of them may not be closed yet, as Session.heldBack does. Nothing new is taken in.
+func (e *Endpoint) heldBack() (retired <-chan struct{}, err error) {
+	if e.config.Retired == nil {
+		return nil, nil
+	}
+	e.mu.Lock()
+	e.closing = true
+	list := make([]*Session, 0, len(e.sessions))
+	for _, s := range e.sessions {
+		list = append(list, s)
+	}
+	e.mu.Unlock()
+	for _, s := range list {
+		waits, why := s.heldBack()
+		if why == nil {
+			continue
+		}
+		if s.Answer().Outcome == outcome.Active {
+			_, _ = s.Cancel() // an error says that it is over
+		}
+		retired, err = waits, why
+	}
+	return retired, err
+}
