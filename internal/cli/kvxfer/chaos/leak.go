@@ -44,7 +44,8 @@ func (a *attack) leaks(ctx context.Context, i int, before *State) {
 }
 
 // more lists what a node has more of than before. What it retains explains requests of
-// its own, and the metadata of whom they go to; everything else has to be as it was.
+// its own, the metadata of whom they go to, and who waits for it; everything else has to
+// be as it was.
 func (s *State) more(before *State, peers, connections int) (list []string) {
 	add := func(what string, now, was, slack int) {
 		if now > was+slack {
@@ -69,7 +70,7 @@ func (s *State) more(before *State, peers, connections int) (list []string) {
 		list = append(list, fmt.Sprintf("open that was not: %s", strings.Join(fresh(s.Open, before.Open), "; ")))
 	}
 	add("threads", s.Threads, before.Threads, moreThreads)
-	add("goroutines", s.Goroutines, before.Goroutines, moreGoroutines)
+	add("goroutines", s.Goroutines, before.Goroutines, moreGoroutines+s.Owned) // one waits for the proof of each
 	add("MiB", int(s.Resident>>20), int(before.Resident>>20), moreMemory>>20)
 	return list
 }

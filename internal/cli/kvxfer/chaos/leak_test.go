@@ -16,6 +16,7 @@ func TestLeaksAreTold(t *testing.T) {
 	for name, c := range map[string]struct {
 		change   func(*Usage)
 		retained []string
+		owned    int
 		want     []string
 	}{
 		"none":          {change: func(*Usage) {}},
@@ -31,9 +32,10 @@ func TestLeaksAreTold(t *testing.T) {
 		"file":          {change: func(u *Usage) { u.Files++ }, want: []string{"26 files instead of 25", "open that was not: pipe:[7]; a"}},
 		"threads":       {change: func(u *Usage) { u.Threads += moreThreads + 1 }, want: []string{"20 threads instead of 11"}},
 		"goroutines":    {change: func(u *Usage) { u.Goroutines += moreGoroutines + 1 }, want: []string{"35 goroutines instead of 30"}},
+		"who waits":     {change: func(u *Usage) { u.Goroutines += moreGoroutines + 2 }, owned: 2},
 		"memory":        {change: func(u *Usage) { u.Resident += 2 * moreMemory }, want: []string{"122 MiB instead of 90"}},
 	} {
-		now := State{Usage: idle, Retained: c.retained, Open: []string{"a", "pipe:[7]", "a", "b"}}
+		now := State{Usage: idle, Retained: c.retained, Owned: c.owned, Open: []string{"a", "pipe:[7]", "a", "b"}}
 		c.change(&now.Usage)
 		if got := now.more(&State{Usage: idle, Open: []string{"b", "a"}}, 2, 0); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
