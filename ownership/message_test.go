@@ -122,4 +122,39 @@ var messages = sentences{
 	},
 }
 
+// unread are sentences on an accessor in whose share of the outbox, of two messages, two
+// wait, and nobody else's.
+var unread = map[string]func(h *harness){
+	"§7 a piece that names it is not taken in": func(h *harness) {
+		h.admit(nil, sessionNamed(9, 1))
+		h.addPiece(ErrCapacity, sessionNamed(9, 1), "b", "a")
+		h.addPiece(nil, sessionNamed(9, 1), "c", "b")
+	},
+	"§8 its cancel of what is owned is taken in, and answered": func(h *harness) {
+		h.cancelFrom(sessionNamed(2, 1), "a", Receive)
+		h.wantTold("a", "CANCEL_SESSION", "CANCEL_SESSION", "SESSION_QUIESCED")
+	},
+	"§8 its cancel of what is closed would have to be answered at once": func(h *harness) {
+		_, effects, err := h.reg.Cancel(0, CancelSpec{Session: sessionNamed(3, 1), Origin: FromPeer, From: h.member("a"), FromSide: Receive})
+		h.want(ErrCapacity)(effects, err)
+		h.wantTold("a", "CANCEL_SESSION", "CANCEL_SESSION")
+	},
+}
+
+func TestUnread(t *testing.T) {
+	for name, check := range unread {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, func(c *Config) { c.PeerOutbox = 2 })
+			h.ended(3, outcome.Failed)
+			h.ok(h.reg.Admit(0, SessionSpec{Name: sessionNamed(2, 1), Side: Send}))
+			for _, p := range []PieceName{h.open(4, Receive, "a"), h.open(5, Receive, "a")} {
+				h.publish(p)
+				h.cancel(p.Session)
+			}
+			h.wantTold("a", "CANCEL_SESSION", "CANCEL_SESSION")
+			check(h)
+		})
+	}
+}
+
 func TestMessages(t *testing.T) { messages.run(t) }
