@@ -178,6 +178,11 @@ type guard struct {
 	reason string
 }
 
+// never are actions that cannot be taken: each call of them is refused.
+var never = map[string]string{
+	"send Outsider": "an operation towards somebody outside of the cohort is stale, fatal, reject or conflict",
+}
+
 var (
 	refusal = regexp.MustCompile(`(?m)^(\t+)return (out|System\{\}), (err[A-Z]\w*)$`)
 	taken   = regexp.MustCompile(`(?m)^(\t+)return out, nil$`)
@@ -216,7 +221,7 @@ func noteSystem(name, text string) (string, []guard) {
 		from, to := fset.Position(f.Body.Pos()).Offset, fset.Position(f.Body.End()).Offset
 		key := name + " " + f.Name.Name
 		body := taken.ReplaceAllString(text[from:to], "${1}fsm.NoteOnce(&noted.done"+f.Name.Name+", \""+key+"\")\n${1}return out, nil")
-		if body != text[from:to] {
+		if body != text[from:to] && never[key] == "" {
 			guards = append(guards, guard{key, f.Name.Name, "done", ""})
 			flags = append(flags, "done"+f.Name.Name)
 			text = text[:from] + body + text[to:]

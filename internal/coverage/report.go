@@ -110,12 +110,9 @@ func (r *report) share(p *part) (met int) {
 	return met
 }
 
-// missing lists what no suite met of specs of some kinds.
-func (r *report) missing(kinds ...string) (list []string) {
+// missing lists what no suite met.
+func (r *report) missing() (list []string) {
 	for _, p := range r.parts() {
-		if !slices.Contains(kinds, p.kind) {
-			continue
-		}
 		for _, k := range p.keys {
 			if len(r.by(k)) == 0 {
 				list = append(list, p.spell[k])
