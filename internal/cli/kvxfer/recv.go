@@ -28,7 +28,7 @@ here half done under its name.
 When the connection breaks, or either side is killed and started again, the same
 command goes on with the chunks that are missing: a journal beside the unfinished
 file says which, and their bytes are compared with it. A file that has changed
-meanwhile is begun anew.`,
+meanwhile is begun anew, and one that is in place and equal is passed over.`,
 		Example: `  kvxfer recv weights.bin --from 127.0.0.1:7300
   kvxfer recv a.bin b.bin --from store-0.example:7300 --out /data --certs certs`,
 		Args: someFiles,

@@ -149,6 +149,42 @@ func TestInterruptedBatch(t *testing.T) {
 	server.holds("f5", client.file("f5", 20*64<<10))
 }
 
+// The same command again finds what is in place, and moves none of it; what has the same
+// size and other bytes is not taken for it, and not written over.
+func TestAgain(t *testing.T) {
+	fabric := loop.New(loop.Config{Auto: true})
+	server, client := newSite(t, fabric, "server"), newSite(t, fabric, "client")
+	addr, _ := server.serve()
+	for i, name := range []string{"empty", "equal", "other"} {
+		client.file(name, i*100_000)
+		server.file(name, i*100_000)
+	}
+	other := append([]byte{1}, client.file("other", 200_000)[1:]...)
+	if err := os.WriteFile(server.path("other"), other, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, run := range map[string]func(context.Context, Config, Job) (Summary, error){"send": Send, "recv": Recv} {
+		sum, err := run(t.Context(), client.config(), client.batch(addr, "empty", "equal", "other"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range sum.Results {
+			if (r.Err != nil) != (r.File == "other") || r.Err == nil && r.Resumed != r.Bytes {
+				t.Errorf("%s: %+v: %v", name, r, r.Err)
+			}
+		}
+		server.holds("other", other)
+		server.tidy(3)
+		client.tidy(3)
+	}
+	j := client.batch(addr, "empty", "equal", "other")
+	j.Replace = true
+	if sum, err := Send(t.Context(), client.config(), j); err != nil || sum.Results[2].Err != nil || sum.Results[2].Resumed != 0 || sum.Results[1].Resumed != 100_000 {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	server.holds("other", client.file("other", 200_000))
+}
+
 // A file takes its place only when the peer has said to the digest of what is here that
 // it is its own: the answer itself proves it, whatever its bytes say.
 func TestAnotherDigestIsNotAnswered(t *testing.T) {

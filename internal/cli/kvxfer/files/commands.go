@@ -64,7 +64,7 @@ func (l *life) recv(ctx context.Context, peer string, j *Job, it *item) error {
 		return err
 	}
 	n.Chunk = min(n.Chunk, l.node.config.Chunk)
-	s, err := openSink(ctx, it.Root, it.Local, n.Shape, j.Replace)
+	s, err := l.open(ctx, peer, it.File, n.Shape, j.Replace)
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,6 @@ type journal struct{ f *os.File }
 type header struct {
 	Shape
 	File string `json:"file"`
-	Done bool   `json:"done,omitempty"` // the whole file is in place
 }
 
 // createJournal begins a journal, over whatever was there.

@@ -43,8 +43,7 @@ type Sink struct {
 }
 
 // openSink makes an unfinished file, or goes on with one of the same version.
-// What was noted of that is compared with its bytes. Where the file is in place
-// already, with a journal that says that it is this one, there is nothing to do.
+// What was noted of that is compared with its bytes.
 func openSink(ctx context.Context, root *os.Root, name string, shape Shape, replace bool) (*Sink, error) {
 	if err := errors.Join(CheckName(name), shape.check()); err != nil {
 		return nil, err
@@ -60,10 +59,7 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 		}
 	}
 	if info, err := root.Stat(name); err == nil {
-		switch {
-		case ours && h.Done && info.Size() == shape.Size:
-			return s, s.finished(ctx, noted)
-		case !replace || !info.Mode().IsRegular():
+		if !replace || !info.Mode().IsRegular() {
 			return nil, fmt.Errorf("%w: %s", ErrExists, name)
 		}
 	}
@@ -80,20 +76,30 @@ func openSink(ctx context.Context, root *os.Root, name string, shape Shape, repl
 	return s, nil
 }
 
-// finished takes over the digests of a file that is in place.
-func (s *Sink) finished(ctx context.Context, noted map[int64]Digest) error {
-	f, err := s.root.Open(s.name)
+// inPlace returns a file that has the name and the size already, with the digests of what
+// it holds; nil if there is none. Who began it, if anybody, is not asked.
+func inPlace(ctx context.Context, root *os.Root, name string, shape Shape) (*Sink, error) {
+	if err := errors.Join(CheckName(name), shape.check()); err != nil {
+		return nil, err
+	}
+	info, err := root.Stat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() != shape.Size {
+		return nil, nil
+	}
+	f, err := root.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }()
-	if err := s.verify(ctx, f, noted); err != nil {
-		return err
+	s := &Sink{root: root, name: name, shape: shape, digests: newDigests(shape), done: new(atomic.Int64)}
+	if err := hashChunks(ctx, f, shape, s.missing(), s.took); err != nil {
+		return nil, err
 	}
+	s.Resumed = shape.Size
 	if len(s.missing()) > 0 {
-		return fmt.Errorf("%w: %s", ErrExists, s.name)
+		return nil, fmt.Errorf("%s: cannot be read", name)
 	}
-	return nil
+	return s, nil
 }
 
 func (s *Sink) resume(ctx context.Context, noted map[int64]Digest) (err error) {
@@ -153,8 +159,8 @@ func (s *Sink) write(i int64, data []byte, want Digest) error {
 	return err
 }
 
-// finish gives the file its name, once every byte of it is on the disk. The
-// journal stays, and says so, until forget.
+// finish gives the file its name, once every byte of it is on the disk. The journal stays
+// until forget.
 func (s *Sink) finish() error {
 	if s.part == nil { // it was in place before
 		return nil
@@ -169,9 +175,6 @@ func (s *Sink) finish() error {
 		}
 	}
 	if err == nil {
-		err = s.complete()
-	}
-	if err == nil {
 		err = s.root.Rename(partName(s.name), s.name)
 	}
 	if err == nil {
@@ -180,31 +183,15 @@ func (s *Sink) finish() error {
 	return err
 }
 
-// complete rewrites the journal as that of a whole file.
-func (s *Sink) complete() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j, err := createJournal(s.root, header{Shape: s.shape, File: s.name, Done: true})
-	if err != nil {
-		return err
-	}
-	old := s.journal
-	s.journal = j
-	for i, d := range s.digests.list { // complete: nobody changes it any more
-		if err = j.add(int64(i), d); err != nil {
-			break
+// forget removes what is beside the file, for nobody goes on with it.
+func (s *Sink) forget() error {
+	var errs []error
+	for _, name := range []string{journalName(s.name), partName(s.name)} {
+		if err := s.root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
 		}
 	}
-	return errors.Join(err, old.close())
-}
-
-// forget removes what is beside the finished file.
-func (s *Sink) forget() error {
-	err := s.root.Remove(journalName(s.name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
+	return errors.Join(errs...)
 }
 
 // Close closes the files and leaves them as they are, to go on another time.

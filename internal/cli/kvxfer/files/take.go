@@ -61,7 +61,7 @@ func (t *taker) put(l *life, peer string, m message) (note, error) {
 func (l *life) takeIn(root *os.Root, peer string, m message) {
 	tell := l.node.config.Tell
 	tell(Event{Event: "receiving", Peer: peer, File: m.File, Bytes: m.Size})
-	s, err := openSink(l.ctx, root, m.File, m.Shape, m.Replace)
+	s, err := l.open(l.ctx, peer, File{root, m.File, m.File}, m.Shape, m.Replace)
 	done := message{Do: doDone, File: m.File, Shape: m.Shape}
 	if err == nil {
 		done.Resumed = s.Resumed
@@ -90,10 +90,28 @@ func (l *life) complete(ctx context.Context, peer, name string, op Op, s *Sink) 
 	if err = l.pull(ctx, peer, name, op, s); err != nil {
 		return err
 	}
-	if err = l.compare(ctx, peer, name, s); err != nil {
+	switch err = l.compare(ctx, peer, name, s); {
+	case errors.Is(err, ErrDigest): // whichever chunk it is: none of them is worth keeping
+		return errors.Join(err, s.forget())
+	case err != nil:
 		return err
 	}
 	return s.finish()
+}
+
+// open returns where a file comes in. One that is in place and equal is done: who says
+// the same command again, after it was ended in the middle, has that one already.
+func (l *life) open(ctx context.Context, peer string, f File, shape Shape, replace bool) (*Sink, error) {
+	s, err := inPlace(ctx, f.Root, f.Local, shape)
+	if err == nil && s != nil {
+		if err = l.compare(ctx, peer, f.Remote, s); err == nil {
+			return s, nil
+		}
+	}
+	if err != nil && !errors.Is(err, ErrDigest) {
+		return nil, err
+	}
+	return openSink(ctx, f.Root, f.Local, shape, replace)
 }
 
 // compare asks for the digest that the file has at the peer, and says which it has here.
@@ -106,8 +124,7 @@ func (l *life) compare(ctx context.Context, peer, name string, s *Sink) error {
 	}
 	n, err := l.until(ctx, peer, message{Do: doDigest, File: name, Shape: s.shape})
 	if err == nil && n.Digest != ours.String() {
-		// Whichever chunk it is: none of them is worth keeping.
-		return errors.Join(fmt.Errorf("%w: %s is %s here, and %s at %s", ErrDigest, name, ours, n.Digest, peer), s.forget())
+		return fmt.Errorf("%w: %s is %s here, and %s at %s", ErrDigest, name, ours, n.Digest, peer)
 	}
 	if err == nil {
 		_, err = l.insist(ctx, peer, message{Do: doSame, File: name, Shape: s.shape, Digest: ours.String()})
