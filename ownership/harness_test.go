@@ -131,6 +131,12 @@ func (h *harness) piece(spec PieceSpec) PieceName {
 	claims, effects, err := h.reg.AddPiece(h.now, spec)
 	h.ok(effects, err)
 	h.claims[spec.Name] = claims
+	st := h.state(spec.Name)
+	for i, c := range st.all() {
+		if len(claims) != len(st.all()) || c.Name != claims[i] {
+			h.t.Fatalf("claim %d is %v, and was said to be %v", i, c.Name, claims)
+		}
+	}
 	return spec.Name
 }
 

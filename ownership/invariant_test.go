@@ -284,8 +284,16 @@ func TestCheckerFinds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	drained := func(o *observed) { o.after.settle(); fatal(&o.after) }
-	if err := check(drained); err == nil || !strings.Contains(err.Error(), "1 owners are drained under FATAL") {
+	oneOfTwo := func(o *observed) {
+		o.after.settle()
+		o.after.Counters.Admitted, o.after.Counters.Owners, o.after.Counters.Retained = 4, 2, 1
+		other := owning()
+		second := *other.first()
+		second.Name.Piece = "q"
+		o.after.Sessions[0].Pieces = append(o.after.Sessions[0].Pieces, second)
+		fatal(&o.after)
+	}
+	if err := check(oneOfTwo); err == nil || !strings.Contains(err.Error(), "1 owners are drained under FATAL") {
 		t.Errorf("it counts otherwise: %v", err)
 	}
 	for name, change := range fine {

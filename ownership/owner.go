@@ -188,9 +188,6 @@ func (o *owner) verdict(i int) verdict.State {
 // counts reports whether the accessor's result counts: its claim is DRAINED, or
 // FAILED_QUIESCED by late proof; never by an acknowledgement or a fence.
 func (o *owner) counts(i int) bool {
-	if i < o.size() && o.receive != nil {
-		return o.receive.Counts(i)
-	}
 	st := o.state(i)
 	return st == claim.Drained || st == claim.FailedQuiesced && o.heard.by(i) == claim.Settle
 }

@@ -71,6 +71,9 @@ var refusals = map[string]struct {
 	"a local event where there is no scatter": {func(h *harness, p PieceName) (Effects, error) {
 		return h.local(p, LocalDone)
 	}, "the piece has no local claim"},
+	"a local event where there is none, of an old sequence": {func(h *harness, p PieceName) (Effects, error) {
+		return h.reg.Local(h.now, ClaimName{Incarnation{1}, p, Local, Incarnation{1}, 77}, LocalDone)
+	}, "the piece has no local claim"},
 	"nobody is gone":             {func(h *harness, p PieceName) (Effects, error) { return h.reg.Gone(h.now, "", Incarnation{}) }, "cannot be gone"},
 	"we are gone":                {func(h *harness, p PieceName) (Effects, error) { return h.reg.Gone(h.now, Local, Incarnation{}) }, "cannot be gone"},
 	"no evidence":                {func(h *harness, p PieceName) (Effects, error) { return h.report(p, "a", 0) }, "evidence"},

@@ -228,7 +228,10 @@ func TestFailSend(t *testing.T) {
 
 	r := h.scattering(3, Receive, "a")
 	h.ok(h.reg.Seal(0, r))
-	h.want(ErrInvalidArgument)(h.reg.FailSend(0, r, []Accessor{"a", Local})) // its scatter is not for peers
+	effects, err := h.reg.FailSend(0, r, []Accessor{"a", Local})
+	if h.want(ErrInvalidArgument)(effects, err); !strings.Contains(err.Error(), "published names local, which is not in the cohort") {
+		t.Error(err) // its scatter is not for peers
+	}
 	h.wantAnswer(r, outcome.Active, "", NoOrigin)
 
 	q := h.open(2, Send, "a", "b")
