@@ -101,6 +101,8 @@ func (a *account) granted(r *Record, line int) {
 		case p == nil:
 		case r.Status == "submitting" && p.granted == 0:
 			p.granted = line
+		case r.Status == "not_submitted":
+			p.refused = line
 		case r.Status == "done" && p.done == 0:
 			p.done = line
 		}

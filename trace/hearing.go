@@ -17,6 +17,12 @@ import (
 type hearing struct {
 	report          *JointReport
 	accessor, owner *account
+	taken           map[*sent]bool   // late proofs that were heard
+	notified        map[*posted]bool // operations whose end was notified, as it must have been
+}
+
+func newHearing(r *JointReport, accessor, owner *account) *hearing {
+	return &hearing{r, accessor, owner, map[*sent]bool{}, map[*posted]bool{}}
 }
 
 func (h *hearing) judge() {
@@ -77,6 +83,12 @@ func (h *hearing) messages(life string) {
 			continue
 		}
 		is := func(s *sent) bool { return s.label == m.label && s.about == about && s.session == m.about.session }
+		if m.label == lateProof {
+			if h.late(m, about, said, is) {
+				missing = append(missing, m)
+			}
+			continue
+		}
 		i := slices.IndexFunc(said[next:], is)
 		if i >= 0 {
 			h.report.Messages++
@@ -97,6 +109,33 @@ func (h *hearing) messages(life string) {
 		return
 	}
 	h.report.Unknown += len(missing)
+}
+
+// lateProof is the one result that the owner may hear in two ways: by a message, and
+// earlier or instead by the backend's notification of this very operation.
+const lateProof = "FAILED_QUIESCED"
+
+// late judges one, whose place in the order is thus not known. It reports whether
+// nothing was found that it can be.
+func (h *hearing) late(m *heard, about *posted, said []*sent, is func(*sent) bool) (missing bool) {
+	first := slices.IndexFunc(said, is)
+	for _, s := range said {
+		if is(s) && !h.taken[s] {
+			h.taken[s] = true
+			h.report.Messages++
+			return false
+		}
+	}
+	switch {
+	case about.granted > 0 && about.refused == 0 && !h.notified[about]:
+		h.notified[about] = true
+		h.report.Notified++
+	case first >= 0:
+		h.misheard("I13", m, said[first].line, "is heard again")
+	default:
+		return true
+	}
+	return false
 }
 
 // subject returns the operation that a message is about, and whether the accessor has

@@ -69,6 +69,9 @@ type JointReport struct {
 	Pairs      int `json:"pairs"`
 	Messages   int `json:"messages"`
 	Operations int `json:"operations"`
+	// Notified counts late proofs that no message brought: the backend's notification
+	// of the operation's end did, at most one for each.
+	Notified int `json:"notified,omitempty"`
 	// Unknown counts what could not be found because the other trace stops before it.
 	Unknown   int            `json:"unknown,omitempty"`
 	NotJudged []string       `json:"not_judged,omitempty"`
@@ -129,8 +132,8 @@ func (j *Joint) Judge() *JointReport {
 	for i, a := range list {
 		for _, b := range list[:i] {
 			before := r.Messages + r.Operations + r.Unknown + r.Found()
-			(&hearing{r, a, b}).judge()
-			(&hearing{r, b, a}).judge()
+			newHearing(r, a, b).judge()
+			newHearing(r, b, a).judge()
 			if r.Messages+r.Operations+r.Unknown+r.Found() > before {
 				r.Pairs++
 			}

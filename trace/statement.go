@@ -24,6 +24,7 @@ type published struct {
 type posted struct {
 	line    int // of its piece
 	granted int // the line of the first permission to submit
+	refused int // of NOT_SUBMITTED
 	done    int // of its first DONE
 	ended   int // its claim became reusable for the first time
 }
