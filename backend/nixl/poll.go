@@ -84,10 +84,12 @@ func (p *batch) ask(b *Backend, out []backend.Observation) {
 	p.out = slices.Grow(p.out[:0], len(p.requests))[:len(p.requests)]
 	err := b.agent.Poll(p.requests, p.out)
 	for k, i := range p.index {
-		o := p.out[k]
+		o := &p.out[k]
 		switch {
 		case err != nil: // the agent is gone, and with it every handle
 			out[i] = backend.Observation{Status: backend.Lost, Err: translate(err)}
+		case o.Status == nixl.StatusInProgress: // observe would say the same, dearer
+			out[i] = backend.Observation{Status: backend.InProgress}
 		case errors.Is(o.Err, nixl.ErrNotPosted):
 			// Post is on its way into NIXL in another goroutine.
 			out[i] = backend.Observation{Status: backend.InProgress}

@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,7 @@ var (
 	transports = flag.String("transports", "tcp,cma", "comma-separated")
 	budget     = flag.Duration("budget", 160*time.Second, "for one transport; fewer turns are made where they take longer")
 	only       = flag.String("only", "", "rows whose name has this text")
+	who        = flag.String("who", "", "contestants, separated by semicolons; empty: all that there are")
 	idleTime   = flag.Duration("idle", 3*time.Second, "how long to watch idle processes")
 	library    = flag.String("nixl", "", "path of NIXL")
 	python     = flag.String("python", "", "folder of the official Python package")
@@ -235,7 +237,7 @@ func (t *tools) contestants(env []string, transport string, all map[string]conte
 func compare(transport string, all map[string]contestant) error {
 	var names []string
 	for _, n := range order {
-		if all[n] != nil {
+		if all[n] != nil && (*who == "" || slices.Contains(strings.Split(*who, ";"), n)) {
 			names = append(names, n)
 		}
 	}
