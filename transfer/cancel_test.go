@@ -164,7 +164,7 @@ func TestKilledPeerEndsInContainment(t *testing.T) {
 		if took := time.Since(killed); took < grace || took > grace+noticed {
 			t.Errorf("FATAL after %v, want %v after the doubt at %v", took, grace, noticed)
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Minute)
 		if n := len(g.s.contained); n != 1 {
 			t.Errorf("contained %d times, want once", n)
 		}

@@ -117,7 +117,8 @@ func TestNoLifeFollows(t *testing.T) {
 // is closed, and Reincarnate may be called again.
 func TestNewBackendThatFails(t *testing.T) {
 	within(t, 2*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
-		p := g.party("a")
+		old := &scripted{}
+		p := g.party("a", script(old))
 		pool := p.pool()
 		_, table := p.allocate(pool, "request", 1, 'a')
 		part := region(t, pool, ownership.Reads, "send", table)
@@ -144,6 +145,9 @@ func TestNewBackendThatFails(t *testing.T) {
 		must(t, err)
 		if n := next.calls("Register"); n != 2 {
 			t.Errorf("Register was called %d times, want once a life: blocks have no registration of their own", n)
+		}
+		if n := old.calls("Fence"); n != 1 {
+			t.Errorf("the old agent was destroyed %d times", n)
 		}
 		if second.Agent == r.Agent || second.Agent != next.Name() || !strings.HasPrefix(second.Agent, "a.") {
 			t.Errorf("agents %q and %q", r.Agent, second.Agent)
@@ -212,5 +216,52 @@ func TestReincarnationIsTold(t *testing.T) {
 		book.want(t, `level=WARN msg="endpoint reincarnated" endpoint=a from=`, r.From.String(), "to="+r.To.String(), "fenced=1 retained=0 proven=")
 		must(t, rs.Drain(t.Context()))
 		attach(t, g.s, p)
+	})
+}
+
+// A new life begins with nothing of the old one: its operations are not asked about, its
+// numbers are not counted on, and what the new backend needs is done.
+func TestNewLifeBeginsAnew(t *testing.T) {
+	within(t, 2*time.Second, loop.Config{PassiveProgress: true}, func(t *testing.T, g *rig) {
+		old, next := &scripted{limits: &backend.Limits{Transport: "loop", OwnFence: true, PassiveFence: true}}, &scripted{}
+		p := g.party("a", script(old))
+		attach(t, p, g.r)
+		must(t, g.fabric.Stall(receiver))
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("a")})
+		must(t, err)
+		ss, err := (<-p.requests).Send(transfer.SendSpec{Region: p.region})
+		must(t, err)
+		synctest.Wait()
+		_, err = p.Reincarnate(t.Context(), func(agent string) (backend.Backend, error) {
+			a, err := g.fabric.Agent(agent)
+			next.Agent = a
+			return next, err
+		})
+		must(t, err)
+		must(t, errors.Join(ss.Drain(t.Context()), g.fabric.Continue(receiver)))
+		time.Sleep(time.Second)
+		if n := next.calls("Poll"); n != 0 || old.calls("Release") != 0 {
+			t.Errorf("the new backend was asked %d times, %d handles of the old one were released", n, old.calls("Release"))
+		}
+		attach(t, p, g.r)
+		must(t, g.r.Fence(ownership.FenceSpec{Accessor: "a", Scope: ownership.Passive}))
+		must(t, rs.Drain(t.Context()))
+		_ = g.r.Reopen()
+		_ = p.Reopen()
+		// Both ways: numbers begin anew on either side.
+		to, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("a")})
+		must(t, err)
+		ss, err = (<-p.requests).Send(transfer.SendSpec{Region: p.region})
+		must(t, errors.Join(err, to.Wait(t.Context()), to.Drain(t.Context()), ss.Drain(t.Context())))
+		back, err := p.Receive(t.Context(), transfer.ReceiveSpec{Region: p.region, From: transfer.FromPeers(receiver)})
+		must(t, err)
+		ss, err = (<-g.r.requests).Send(transfer.SendSpec{Region: g.r.region})
+		must(t, errors.Join(err, back.Wait(t.Context()), back.Drain(t.Context()), ss.Drain(t.Context())))
+		if next.calls("Progress") == 0 {
+			t.Error("the new backend makes no progress of its own, and was not asked for it")
+		}
+		if n := g.r.Counters().RepeatedMessages + p.Counters().RepeatedMessages; n != 0 {
+			t.Errorf("%d messages came twice", n)
+		}
 	})
 }

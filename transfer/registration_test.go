@@ -6,6 +6,7 @@ package transfer_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -255,7 +256,8 @@ func TestStopThatTheBackendRefuses(t *testing.T) {
 				}
 				wantText(t, err, test.text)
 				_, err = b.Agent.Metadata()
-				must(t, err) // the agent lives
+				must(t, err)      // the agent lives
+				attach(t, p, g.s) // and is called
 				if err := p.WaitAdmission(t.Context()); !errors.Is(err, ownership.ErrClosed) || errors.Is(err, transfer.ErrHalted) {
 					t.Errorf("admission: %v", err)
 				}
@@ -310,10 +312,54 @@ func TestStopWaitsForCallsOfTheBackend(t *testing.T) {
 				_, err = b.Agent.Metadata()
 				must(t, err)
 				release()
+				attach(t, p, g.party("later")) // the backend is called again
 				must(t, p.Stop(t.Context()))
 			})
 		})
 	}
+}
+
+// Stop waits for a Reincarnate that runs, no longer than its context.
+func TestStopBesideReincarnate(t *testing.T) {
+	within(t, 3*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
+		p := g.party("a")
+		gate := make(chan struct{})
+		open := sync.OnceFunc(func() { close(gate) })
+		defer open()
+		result := make(chan error, 1)
+		go func() {
+			_, err := p.Reincarnate(t.Context(), func(agent string) (backend.Backend, error) { <-gate; return g.fabric.Agent(agent) })
+			result <- err
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := p.Stop(ctx)
+		wantErr(t, err, context.DeadlineExceeded)
+		wantText(t, err, "transfer: stop a: ")
+		open()
+		must(t, <-result)
+		must(t, p.Stop(t.Context()))
+		_, err = g.fabric.Agent("a")
+		must(t, err) // the first agent is gone
+	})
+}
+
+// A Halt ends a Reincarnate that waits.
+func TestHaltEndsReincarnate(t *testing.T) {
+	atOnce(t, loop.Config{}, func(t *testing.T, g *rig) {
+		b := &scripted{}
+		p := g.party("a", script(b))
+		p.keepOwning = true
+		release := b.hold("Connect")
+		defer release()
+		g.blockConnect(t, p)
+		result := make(chan error, 1)
+		go func() { _, err := p.Reincarnate(t.Context(), g.again(nil)); result <- err }()
+		synctest.Wait()
+		p.Halt()
+		wantErr(t, <-result, context.Canceled)
+	})
 }
 
 // Every pool's region has one registration, which is deregistered once.

@@ -270,3 +270,66 @@ func TestPassivePollingEndsWithTheClaims(t *testing.T) {
 		})
 	}
 }
+
+// Pieces are answered in any order, also the last ones before those that were asked for
+// while it was not known how many there would be.
+func TestLastPieceIsAnsweredFirst(t *testing.T) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		attach(t, g.s, g.r)
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Piece: "0", Region: g.r.region, From: transfer.FromPeers(sender), Open: true})
+		must(t, err)
+		early := <-g.s.requests
+		must(t, rs.AddLast(t.Context(), transfer.Piece{Name: "1", Region: g.r.extra("one")}))
+		last := <-g.s.requests
+		if early.Pieces() != 0 || last.Pieces() != 2 {
+			t.Errorf("pieces are %d and %d", early.Pieces(), last.Pieces())
+		}
+		ss, err := last.Send(transfer.SendSpec{Region: g.s.region})
+		must(t, err)
+		synctest.Wait()
+		wantAnswer(t, ss, "ACTIVE")
+		again, err := early.Send(transfer.SendSpec{Region: g.s.region})
+		must(t, errors.Join(err, rs.Wait(t.Context()), ss.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
+		if again != ss {
+			t.Error("two sessions answer")
+		}
+		wantText(t, ss.Add(t.Context(), transfer.Piece{Region: g.s.region}), "it answers what its peer asks for, and adds nothing")
+	})
+}
+
+// An operation and a copy that run at the same time are both asked about; a backend is not
+// asked about no operation, nor for progress that it makes by itself.
+func TestOperationBesideACopy(t *testing.T) {
+	within(t, 2*time.Second, loop.Config{}, func(t *testing.T, g *rig) {
+		b, other := &scripted{}, &scripted{}
+		p, q := g.party("a", script(b)), g.party("b", script(other))
+		attach(t, p, q)
+		rs, err := q.Receive(t.Context(), transfer.ReceiveSpec{From: transfer.FromPeers("a"), Pieces: []transfer.Piece{
+			{Name: "x", Region: q.region}, {Name: "y", Region: q.extra("y")},
+		}})
+		must(t, err)
+		x, y := <-p.requests, <-p.requests
+		gather := &scriptedLocal{Local: g.local(g.arena(), p.arena, loop.Fault{})}
+		ss, err := x.Send(transfer.SendSpec{Region: p.region, Gather: gather})
+		must(t, err)
+		time.Sleep(time.Second)
+		if n := b.calls("Poll"); n != 0 {
+			t.Errorf("the backend was asked %d times about nothing", n)
+		}
+		_, err = y.Send(transfer.SendSpec{Region: p.extra("y")})
+		must(t, err)
+		synctest.Wait()
+		before := b.calls("Poll")
+		time.Sleep(100 * time.Millisecond)
+		if b.calls("Poll") == before {
+			t.Error("beside a copy no operation is asked about")
+		}
+		g.fabric.Advance(2)
+		time.Sleep(100 * time.Millisecond)
+		g.fabric.Advance(2)
+		must(t, errors.Join(rs.Wait(t.Context()), ss.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
+		if n := other.calls("Progress") + b.calls("Progress"); n != 0 {
+			t.Errorf("Progress was called %d times", n)
+		}
+	})
+}
