@@ -26,8 +26,8 @@ done under its name. A folder is sent by the names of its files, as in DIR/*.
 
 When the connection breaks, or either side is killed and started again, the same
 command goes on with the chunks that are missing, and passes over files that are in
-place and equal. Each process that runs at the
-same time needs an endpoint's name of its own.`,
+place and equal. Each process that runs at the same time needs an endpoint's name
+of its own.`,
 		Example: `  kvxfer send weights.bin --to 127.0.0.1:7300
   kvxfer send model/*.safetensors --to store-0.example:7300 --peer store-0 --certs certs --parallel 8`,
 		Args: someFiles,
