@@ -8,10 +8,23 @@ import (
 	"math/bits"
 )
 
-// exchangeable tries, in one state, whether an exchange of two neighbours makes no
-// difference to what can follow. It is no proof, but a spec that treats replicas
+// exchangeable tries, in state number head, whether an exchange of two neighbours makes
+// no difference to what can follow. It is no proof, but a spec that treats replicas
 // differently, as by the order of a loop, seldom gets past a few states.
-func (x *explorer) exchangeable(code uint64) bool {
+func (x *explorer) exchangeable(head int) bool {
+	for {
+		width := x.width
+		same := x.sameAfterExchange(x.q.at(head), width)
+		if x.width == width {
+			return same
+		}
+		// A word was met for which codes have no room: they are laid out anew, and
+		// what was gathered is in the old layout.
+	}
+}
+
+// sameAfterExchange tries it with codes of that width, and gives up when it changes.
+func (x *explorer) sameAfterExchange(code uint64, width uint) bool {
 	var want map[uint64]bool
 	for _, s := range x.symmetric {
 		for c := s.first + 1; c < s.first+s.n; c++ {
@@ -21,7 +34,10 @@ func (x *explorer) exchangeable(code uint64) bool {
 			if want == nil {
 				want = x.followers(code)
 			}
-			if !maps.Equal(want, x.followers(x.exchange(code, c))) {
+			if x.width != width {
+				return false
+			}
+			if !maps.Equal(want, x.followers(x.exchange(code, c))) || x.width != width {
 				return false
 			}
 		}

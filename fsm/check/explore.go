@@ -35,7 +35,9 @@ type explorer struct {
 	names   []uint64 // hashes of the instances' names, for fingerprints
 	acyclic *bool    // no state can come back
 	here    uint64   // place of the loaded state in the bitmap
+	direct  bool     // a state's place in the bitmap is found from that of the loaded one
 	inside  *goal    // second pass: only states before this goal
+	next    [64]successor
 }
 
 func newExplorer(ctx context.Context, m *model, o Options, start time.Time) *explorer {
@@ -85,7 +87,7 @@ func (x *explorer) sweep() {
 		if (head&255 == 0 || x.full) && x.stop(head) {
 			return
 		}
-		if x.sym && (head < 64 || head&4095 == 0) && !x.exchangeable(x.q.at(head)) {
+		if x.sym && (head < 64 || head&4095 == 0) && !x.exchangeable(head) {
 			x.stopped = "an exchange of replicas changes what happens, so that symmetry proves nothing"
 			return
 		}
@@ -97,38 +99,17 @@ func (x *explorer) sweep() {
 
 // settleIn notes where the loaded state stands in the bitmap.
 func (x *explorer) settleIn() {
-	if x.seen.bits != nil {
+	if x.direct = x.seen.bits != nil && !x.sym && x.inside == nil; x.direct {
 		x.here = x.seen.place(x.code)
 	}
 }
 
 // expand offers every action to the loaded state, number head of the queue.
 func (x *explorer) expand(head int) {
-	e := x.engine
-	e.candidates(x.mask)
-	fair := len(e.m.goals) == 0
+	x.candidates(x.mask)
+	fair := len(x.m.goals) == 0
 	for k, m := range x.mask {
-		did := uint64(0) // what changes the state
-		for ; m != 0; m &= m - 1 {
-			i := k<<6 | bits.TrailingZeros64(m)
-			comp := e.home[i]
-			entry := e.row[comp&(2*maxComps-1)]*len(e.home) + i
-			flip := e.plan[entry]
-			if flip-1 >= planned-1 { // more than bits
-				if flip == unknown || flip == never {
-					comp, flip = x.offer(head, i)
-				} else {
-					comp, flip = e.follow(entry, comp)
-				}
-				if flip == stays {
-					continue
-				}
-			}
-			did |= m & -m
-			if flip != arrived {
-				x.visit(int(comp), e.code^flip)
-			}
-		}
+		did := x.offerAll(head, k, m)
 		x.edges += bits.OnesCount64(did)
 		fair = fair || x.serves(k, did)
 	}
@@ -137,17 +118,58 @@ func (x *explorer) expand(head int) {
 	}
 }
 
+// offerAll offers the instances of a set, word k of one of all, to the loaded state,
+// and returns those that change it. What is planned needs no call, so that the states
+// to visit are gathered first.
+func (x *explorer) offerAll(head, k int, set uint64) (did uint64) {
+	e, n := x.engine, 0
+	home, plan := e.home, e.plan
+	for ; set != 0; set &= set - 1 {
+		i := k<<6 | bits.TrailingZeros64(set)
+		comp := home[i]
+		at := e.row[comp&(2*maxComps-1)]*len(home) + i
+		flip := plan[at]
+		if flip-1 >= planned-1 { // more than bits
+			var done bool
+			if comp, flip, done = e.follow(at, comp, flip); !done {
+				x.visit(x.next[:n])
+				n = 0
+				comp, flip = x.offer(head, i, at)
+				plan = e.plan
+			}
+			if flip == stays {
+				continue
+			}
+		}
+		did |= set & -set
+		if flip != arrived {
+			x.next[n] = successor{e.code ^ flip, comp}
+			n++
+		}
+	}
+	x.visit(x.next[:n])
+	return did
+}
+
 // arrived is the answer of offer where the state after the action is in the queue.
 const arrived = unknown
 
-// offer runs an action that is not planned; flip is stays if the state stays.
-func (x *explorer) offer(head, i int) (comp uint8, flip uint64) {
+// offer runs an action whose place in the plan does not tell all; flip is stays if the
+// state stays.
+func (x *explorer) offer(head, i, at int) (comp uint8, flip uint64) {
+	entry := x.plan[at]
+	if entry != unknown && entry != never {
+		l := x.t.leaves[entry&^planned]
+		return l.comp, x.firstChange(l)
+	}
 	l := x.leafOf(i)
 	switch {
 	case l.kind != enabled:
 		return 0, stays
 	case l.simple && x.names == nil:
-		x.tryPlan(i, l)
+		if entry == unknown {
+			x.tryPlan(i, l)
+		}
 		flip = x.change(l)
 		x.alive[i] = x.alive[i] || flip != stays
 		return l.comp, flip
@@ -155,41 +177,6 @@ func (x *explorer) offer(head, i int) (comp uint8, flip uint64) {
 		return 0, arrived
 	}
 	return 0, stays
-}
-
-// note puts a state into the queue, unless it was seen.
-func (x *explorer) note(code uint64) {
-	if x.seen.add(code) {
-		x.q.push(code)
-	}
-}
-
-// visit puts a state that differs in component c into the queue, unless it was seen.
-func (x *explorer) visit(c int, code uint64) {
-	switch {
-	case x.inside != nil:
-		x.arrive(code)
-	case x.sym:
-		x.note(x.reorder(code, c))
-	case x.seen.bits == nil:
-		x.note(code)
-	default:
-		moved := code>>(x.shift[c&(maxComps-1)]&63)&x.maskW[c&(maxComps-1)] - uint64(x.idx[c&(maxComps-1)])
-		if x.seen.mark(x.here + moved*x.seen.weight[c&(maxComps-1)]) {
-			x.q.push(code)
-		}
-	}
-}
-
-// arrive puts a state into the queue, unless it was seen.
-func (x *explorer) arrive(code uint64) {
-	if x.sym {
-		code = x.canonical(code)
-	}
-	if x.inside != nil && x.reached(x.inside, code) {
-		return
-	}
-	x.note(code)
 }
 
 // edge follows one enabled action; it reports whether the state changes.
