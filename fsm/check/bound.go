@@ -36,7 +36,7 @@ func (x *explorer) bytes() int { return x.q.bytes() + x.seen.bytes() + x.t.bytes
 func (e *engine) bytes() int {
 	n := 0
 	for _, c := range e.classes {
-		n += 12*cap(c.words) + 4*len(c.dense) + 48*len(c.far)
+		n += 16*cap(c.words) + 4*len(c.dense) + 48*len(c.far)
 	}
 	for c := range e.compOf {
 		n += 8 * cap(e.react[c])

@@ -20,7 +20,8 @@
 //     kept in a decision tree over those variables; the same reads never run again.
 //     Properties that a step can touch are judged in the same run.
 //  4. The queue holds 8 bytes a state and no parent pointers: a shortest run is found
-//     again by walking the levels back. Visited states are a bitmap or a hash set.
+//     again by walking the levels back. Visited states are a hash set at first, and then
+//     a bitmap over what the known words allow; with symmetry over the multisets of them.
 //
 // The package reads no clock but for its progress line, and writes nothing.
 package check

@@ -12,11 +12,9 @@ type engine struct {
 	roots   []uint32 // of the instances
 	settle  uint32   // root of the reactions
 	classes []*class
-	compOf  []*class // by component
-	shift   [maxComps]uint
-	maskW   [maxComps]uint64
-	wide    [maxComps]uint // bits of each number
-	width   uint           // of a code
+	compOf  []*class        // by component
+	place   [maxComps]place // of each component's number in a code
+	width   uint            // of a code
 	// A component with a number has a row. allow holds for each row the instances that
 	// the word does not rule out, stride words each; plan what each instance does, if
 	// this word decides it, see plan.go.
@@ -32,7 +30,6 @@ type engine struct {
 
 	sym       bool
 	symmetric []symmetricSet
-	symOf     [maxComps]symmetricSet
 	twins     []twin
 
 	code  uint64
@@ -65,9 +62,6 @@ func newEngine(m *model, sym bool) *engine {
 				e.symmetric = append(e.symmetric, symmetricSet{i, m.counts[c.set]})
 			}
 		}
-		if c.set != nil {
-			e.symOf[i] = e.symmetric[len(e.symmetric)-1]
-		}
 		cl := e.classes[c.class]
 		e.nth[i] = len(cl.comps)
 		cl.comps = append(cl.comps, i)
@@ -86,8 +80,9 @@ func newEngine(m *model, sym bool) *engine {
 func (e *engine) load(code uint64) {
 	e.code = code
 	for i, c := range e.compOf {
-		n := uint32(code >> (e.shift[i] & 63) & e.maskW[i])
-		e.idx[i], e.w[i], e.row[i] = n, c.words[n], c.rows[n]+e.nth[i]
+		n := e.field(code, i)
+		word := &c.words[n]
+		e.idx[i&(maxComps-1)], e.w[i&(maxComps-1)], e.row[i&(maxComps-1)] = uint32(n), word.bits, word.row+e.nth[i&(maxComps-1)]
 	}
 }
 
@@ -99,7 +94,7 @@ func (e *engine) encode(words []uint32) uint64 {
 	}
 	var code uint64
 	for i, n := range nums {
-		code |= uint64(n) << e.shift[i]
+		code |= uint64(n) << e.place[i].shift
 	}
 	return e.canonical(code)
 }

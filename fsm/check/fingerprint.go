@@ -12,7 +12,7 @@ import (
 func (x *explorer) fingerprint(i int, code uint64) {
 	h := x.names[i]
 	for c, cl := range x.compOf {
-		to := cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
+		to := cl.words[x.field(code, c)].bits
 		h = (h ^ uint64(x.w[c])<<32 ^ uint64(to)) * golden
 		h ^= h >> 29
 	}

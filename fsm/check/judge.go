@@ -79,7 +79,7 @@ func (x *explorer) unfair(head int) {
 func (x *explorer) reached(g *goal, code uint64) bool {
 	saved := x.w
 	for c, cl := range x.compOf {
-		x.w[c] = cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
+		x.w[c] = cl.words[x.field(code, c)].bits
 	}
 	yes := x.holds(&g.thenRoot, g.then)
 	x.w = saved

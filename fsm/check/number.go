@@ -3,10 +3,15 @@
 
 package check
 
+// word is one that was seen.
+type word struct {
+	bits uint32
+	row  int // the first of its rows, one a component; see engine
+}
+
 // class is the set of words that the components of one class have been seen with.
 type class struct {
-	words []uint32          // by number
-	rows  []int             // by number: the first of its rows, one a component; see engine
+	words []word            // by number
 	dense []uint32          // number+1 by word, for small words
 	far   map[uint32]uint32 // the same for large ones
 	width uint              // bits of a number in a state's code
@@ -40,30 +45,44 @@ func (c *class) lookup(word uint32) uint32 {
 	return c.far[word]
 }
 
+// place is where the number of a component stands in a code.
+type place struct {
+	shift, wide uint
+	mask        uint64
+	// Replicas of one set stand side by side, the first one highest: these are the
+	// shifts of the first and the last.
+	high, low uint
+}
+
 // layoutOf is how codes are laid out at one time.
 type layoutOf struct {
-	shift [maxComps]uint
-	mask  [maxComps]uint64
+	place [maxComps]place
 	n     int
 }
 
 func (e *engine) layout() {
 	at := uint(0)
 	for i := len(e.compOf) - 1; i >= 0; i-- {
-		e.shift[i], e.maskW[i], e.wide[i] = at, 1<<e.compOf[i].width-1, e.compOf[i].width
-		at += e.compOf[i].width
+		wide := e.compOf[i].width
+		e.place[i] = place{shift: at, wide: wide, mask: 1<<wide - 1, high: at, low: at}
+		at += wide
+	}
+	for _, s := range e.symmetric {
+		for c := s.first; c < s.first+s.n; c++ {
+			e.place[c].high, e.place[c].low = e.place[s.first].shift, e.place[s.first+s.n-1].shift
+		}
 	}
 	e.width = at
 	e.full = at > 63
 }
 
-func (e *engine) current() *layoutOf { return &layoutOf{e.shift, e.maskW, len(e.compOf)} }
+func (e *engine) current() *layoutOf { return &layoutOf{e.place, len(e.compOf)} }
 
 // move rewrites a code for another layout.
 func (from *layoutOf) move(code uint64, to *layoutOf) uint64 {
 	var out uint64
 	for i := range from.n {
-		out |= code >> from.shift[i] & from.mask[i] << to.shift[i]
+		out |= code >> from.place[i].shift & from.place[i].mask << to.place[i].shift
 	}
 	return out
 }
@@ -76,20 +95,20 @@ func (e *engine) newRow(allow []uint64) {
 }
 
 // number returns the number of a word, giving it one if it is new.
-func (e *engine) number(comp int, word uint32) uint32 {
+func (e *engine) number(comp int, bits uint32) uint32 {
 	c := e.compOf[comp]
-	if n := c.lookup(word); n != 0 {
+	if n := c.lookup(bits); n != 0 {
 		return n - 1
 	}
 	n := uint32(len(c.words))
-	c.words, c.rows = append(c.words, word), append(c.rows, e.rows)
+	c.words = append(c.words, word{bits, e.rows})
 	if c.dense != nil {
-		c.dense[word] = n + 1
+		c.dense[bits] = n + 1
 	} else {
-		c.far[word] = n + 1
+		c.far[bits] = n + 1
 	}
 	for _, comp := range c.comps {
-		e.prepare(comp, word)
+		e.prepare(comp, bits)
 	}
 	if n>>c.width != 0 && !e.full {
 		e.widen(c)

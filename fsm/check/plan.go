@@ -61,17 +61,21 @@ func (e *engine) tryPlan(i int, l *leaf) {
 }
 
 // follow gives what a leaf that is planned changes in the loaded state: the component
-// and bits of the code to flip, or stays. entry is its place in the plan.
-func (e *engine) follow(entry int, home uint8) (comp uint8, flip uint64) {
-	l := e.t.leaves[e.plan[entry]&^planned]
+// and bits of the code to flip, or stays. It is not done where the entry, at its place
+// in the plan, is none, or the leaf meets this word for the first time.
+func (e *engine) follow(at int, home uint8, entry uint64) (comp uint8, flip uint64, done bool) {
+	if entry == unknown || entry == never {
+		return 0, 0, false
+	}
+	l := e.t.leaves[entry&^planned]
 	n := int(e.idx[l.comp&(maxComps-1)])
 	if n >= len(l.next) || l.next[n] == unknown {
-		return l.comp, e.firstChange(l)
+		return 0, 0, false
 	}
 	if flip = l.next[n]; l.comp == home && flip != stays {
-		e.plan[entry] = flip
+		e.plan[at] = flip
 	}
-	return l.comp, flip
+	return l.comp, flip, true
 }
 
 // change gives the bits of the code that a leaf flips in the loaded state, or stays.
@@ -92,7 +96,7 @@ func (e *engine) firstChange(l *leaf) uint64 {
 	n := int(e.idx[c])
 	flip := stays
 	if to != e.idx[c] {
-		flip = uint64(to^e.idx[c]) << e.shift[c]
+		flip = uint64(to^e.idx[c]) << e.place[c].shift
 		if e.local != nil {
 			e.local.note(e.m.comps[c].class, e.idx[c], to)
 		}

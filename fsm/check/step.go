@@ -18,7 +18,8 @@ func (e *engine) candidates(mask []uint64) {
 	if !e.sym {
 		return
 	}
-	for _, t := range e.twins {
+	for k := range e.twins {
+		t := &e.twins[k] // a copy would cost more than the question
 		if e.idx[t.comp&(maxComps-1)] == e.idx[(t.comp-1)&(maxComps-1)] {
 			for k := range mask {
 				mask[k] &^= t.same[k]
@@ -149,8 +150,8 @@ func (e *engine) apply(l *leaf) (code uint64, settled *leaf) {
 func (e *engine) combine() uint64 {
 	code := e.code
 	for _, mv := range e.moved {
-		s := e.shift[mv.comp&(maxComps-1)] & 63
-		code = code&^(e.maskW[mv.comp&(maxComps-1)]<<s) | uint64(mv.idx)<<s
+		p := &e.place[mv.comp&(maxComps-1)]
+		code = code&^(p.mask<<(p.shift&63)) | uint64(mv.idx)<<(p.shift&63)
 	}
 	return code
 }

@@ -43,13 +43,14 @@ func (e *engine) canonical(code uint64) uint64 {
 
 // field reads the number of a component from a code.
 func (e *engine) field(code uint64, c int) uint64 {
-	return code >> (e.shift[c&(maxComps-1)] & 63) & e.maskW[c&(maxComps-1)]
+	p := &e.place[c&(maxComps-1)]
+	return code >> (p.shift & 63) & p.mask
 }
 
 // exchange swaps the numbers of two neighbours of one class.
 func (e *engine) exchange(code uint64, c int) uint64 {
 	d := e.field(code, c-1) ^ e.field(code, c)
-	return code ^ d<<(e.shift[(c-1)&(maxComps-1)]&63) ^ d<<(e.shift[c&(maxComps-1)]&63)
+	return code ^ d<<(e.place[c-1].shift&63) ^ d<<(e.place[c].shift&63)
 }
 
 // sink moves the number of c down as long as the one before it is larger.
@@ -60,33 +61,29 @@ func (e *engine) sink(code uint64, c, first int) uint64 {
 	return code
 }
 
-// reorder is canonical for a code in which only component c may be out of order.
-// Replicas stand side by side in a code, the first one highest.
+// reorder is canonical for a code in which only component c may be out of order. A
+// component that is no replica is the only one of its order.
 func (e *engine) reorder(code uint64, c int) uint64 {
-	set := &e.symOf[c&(maxComps-1)]
-	if set.n == 0 {
-		return code
-	}
-	mask, wide, from := e.maskW[c&(maxComps-1)], e.wide[c&(maxComps-1)], e.shift[c&(maxComps-1)]
-	at := from
-	for high := e.shift[set.first&(maxComps-1)]; at < high; at += wide {
-		number, before := code>>(at&63)&mask, code>>((at+wide)&63)&mask
+	p := &e.place[c&(maxComps-1)]
+	at := p.shift
+	for ; at < p.high; at += p.wide {
+		number, before := code>>(at&63)&p.mask, code>>((at+p.wide)&63)&p.mask
 		if before <= number {
 			break
 		}
 		code ^= (number ^ before) << (at & 63)
-		code ^= (number ^ before) << ((at + wide) & 63)
+		code ^= (number ^ before) << ((at + p.wide) & 63)
 	}
-	if at != from {
+	if at != p.shift {
 		return code
 	}
-	for low := e.shift[(set.first+set.n-1)&(maxComps-1)]; at > low; at -= wide {
-		number, behind := code>>(at&63)&mask, code>>((at-wide)&63)&mask
+	for ; at > p.low; at -= p.wide {
+		number, behind := code>>(at&63)&p.mask, code>>((at-p.wide)&63)&p.mask
 		if behind >= number {
 			break
 		}
 		code ^= (number ^ behind) << (at & 63)
-		code ^= (number ^ behind) << ((at - wide) & 63)
+		code ^= (number ^ behind) << ((at - p.wide) & 63)
 	}
 	return code
 }

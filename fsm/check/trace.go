@@ -106,7 +106,7 @@ func (x *explorer) path(state int) []uint64 {
 		found := false
 		for s := x.levels[level-1]; s < x.levels[level] && !found; s++ {
 			from := x.q.at(s)
-			if x.distance(from, target) > x.widest {
+			if !x.near(from, target) {
 				continue
 			}
 			x.each(from, func(_ int, _, _ *leaf, next uint64) bool {
@@ -124,37 +124,42 @@ func (x *explorer) path(state int) []uint64 {
 	return codes
 }
 
-// distance is the number of words in which two states differ, whatever the order of
-// the replicas if that does not count. No step moves more words than the widest.
-func (x *explorer) distance(a, b uint64) int {
-	n := 0
+// near reports whether one step could lead from a state to another: they differ in no
+// more words than a step has moved, whatever the order of the replicas if that does
+// not count.
+func (x *explorer) near(a, b uint64) bool {
+	left := x.widest
 	for c := range x.compOf {
-		if x.m.comps[c].set != nil && x.sym {
+		if x.sym && x.m.comps[c].set != nil {
 			break // single variables come first
 		}
-		if (a^b)>>(x.shift[c]&63)&x.maskW[c] != 0 {
-			n++
+		if x.field(a^b, c) != 0 {
+			if left--; left < 0 {
+				return false
+			}
 		}
 	}
-	if !x.sym || n > x.widest {
-		return n
+	if !x.sym {
+		return true
 	}
 	for _, s := range x.symmetric {
-		n += s.n
-		for i, j := s.first, s.first; i < s.first+s.n && j < s.first+s.n; {
+		// Both are in order: what one of them has and the other has not is skipped.
+		i, j, end := s.first, s.first, s.first+s.n
+		for left >= 0 && i < end && j < end {
 			switch p, q := x.field(a, i), x.field(b, j); {
 			case p == q:
-				n--
 				i++
 				j++
 			case p < q:
 				i++
+				left--
 			default:
 				j++
 			}
 		}
+		left -= end - i
 	}
-	return n
+	return left >= 0
 }
 
 // replay turns codes into steps, without exchanging replicas on the way. It
@@ -246,7 +251,7 @@ func (in *instance) refused(m *model, before []uint32) string {
 func (x *explorer) words(code uint64) []uint32 {
 	out := make([]uint32, maxComps)
 	for c, cl := range x.compOf {
-		out[c] = cl.words[code>>(x.shift[c]&63)&x.maskW[c]]
+		out[c] = cl.words[x.field(code, c)].bits
 	}
 	return out
 }

@@ -11,16 +11,18 @@ type visited struct {
 	n     int
 	shift uint
 	e     *engine
-	// A state's place in the bitmap is the sum of its numbers times these weights;
-	// room is how many words of each class fit.
+	// A state's place in the bitmap is the sum of its numbers times these weights, and
+	// of the ranks of those that may be exchanged; room is how many words of each class
+	// fit.
 	weight [maxComps]uint64
+	rank   [maxComps][]uint64 // by number; see rank.go
 	room   []int
 	moved  func() // called when it has become a bitmap
 }
 
 func newVisited(e *engine) *visited {
 	v := &visited{e: e, moved: func() {}}
-	v.grow(14)
+	v.grow(10)
 	return v
 }
 
@@ -35,11 +37,12 @@ func (v *visited) add(code uint64) bool {
 	if v.bits != nil {
 		return v.mark(v.place(code))
 	}
-	mask := uint64(len(v.table) - 1)
-	for i := code * golden >> v.shift; ; i++ {
-		switch v.table[i&mask] {
+	table := v.table
+	mask := uint64(len(table) - 1)
+	for i := code * golden >> (v.shift & 63); ; i++ {
+		switch slot := &table[i&mask]; *slot {
 		case 0:
-			v.table[i&mask] = code + 1
+			*slot = code + 1
 			v.n++
 			if v.n > len(v.table)/4*3 {
 				v.enlarge()
@@ -54,8 +57,19 @@ func (v *visited) add(code uint64) bool {
 // place is where a code stands in the bitmap.
 func (v *visited) place(code uint64) uint64 {
 	e, at := v.e, uint64(0)
+	if !e.sym {
+		for c := range e.compOf {
+			at += e.field(code, c) * v.weight[c&(maxComps-1)]
+		}
+		return at
+	}
 	for c := range e.compOf {
-		at += code >> (e.shift[c] & 63) & e.maskW[c] * v.weight[c]
+		n := e.field(code, c)
+		if ranks := v.rank[c&(maxComps-1)]; ranks != nil {
+			at += ranks[n]
+		} else {
+			at += n * v.weight[c&(maxComps-1)]
+		}
 	}
 	return at
 }
@@ -129,7 +143,13 @@ func (v *visited) bitmap(most int) bool {
 	total := uint64(1)
 	for c := len(v.e.m.comps) - 1; c >= 0; c-- {
 		v.weight[c] = total
-		total *= uint64(v.room[v.e.m.comps[c].class])
+		room := uint64(v.room[v.e.m.comps[c].class])
+		if s, ok := v.e.exchanged(c); ok {
+			total *= v.rankAll(s, room, total)
+			c = s.first
+		} else {
+			total *= room
+		}
 		if total>>6 >= uint64(most) {
 			return false
 		}
