@@ -13,6 +13,7 @@ import (
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/backend/loop"
 	"github.com/kvxfer/kvxfer/ownership"
+	"github.com/kvxfer/kvxfer/trace"
 	"github.com/kvxfer/kvxfer/transfer"
 )
 
@@ -224,12 +225,16 @@ func (n *network) die(p *node, inSocket int64) {
 
 func TestNetwork(t *testing.T) {
 	moved, released, lives := 0, 0, 0
+	var traces trace.JointReport
 	kinds := make(map[string]int)
 	rapid.Check(t, func(t *rapid.T) {
 		rapid.SyncTest(t, func(t *rapid.T) {
 			n := liveNetwork(t)
 			if lives%20 == 0 {
 				n.replay()
+			}
+			if lives%8 == 4 {
+				n.agree(&traces)
 			}
 			moved, released, lives = moved+n.moved, released+n.released, lives+1
 			for k, c := range n.kinds {
@@ -238,6 +243,10 @@ func TestNetwork(t *testing.T) {
 		})
 	})
 	t.Logf("%d lives: %d sessions delivered, %v of them, %d gave their memory back", lives, moved, kinds, released)
+	t.Logf("traces: %d messages, %d operations, %d notifications", traces.Messages, traces.Operations, traces.Notified)
+	if lives >= 1000 && (traces.Messages == 0 || traces.Operations == 0) {
+		t.Error("nothing of the traces was compared")
+	}
 	if lives >= 100 && (moved < lives/20 || released < lives/2) {
 		t.Error("the lives do not reach enough")
 	}
