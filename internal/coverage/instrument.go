@@ -111,6 +111,18 @@ func instrument(set *load.Set, work string) (map[string][]guard, error) {
 			return nil, err
 		}
 	}
+	const checker = "ownership/invariant.go"
+	data, err := os.ReadFile(checker)
+	if err != nil {
+		return nil, err
+	}
+	text, err := noteInvariants(string(data))
+	if err != nil {
+		return nil, err
+	}
+	if err := put(checker, text); err != nil {
+		return nil, err
+	}
 	b, err := json.Marshal(map[string]any{"Replace": overlay})
 	if err != nil {
 		return nil, err

@@ -67,14 +67,15 @@ func (r *report) html() []byte {
 	for i, s := range r.suites {
 		d.Suites = append(d.Suites, suiteData{s, r.statements[i]})
 	}
-	sums := map[string]*total{"machine": {Name: "cells of machines"}, "table": {Name: "combinations of tables"}, "system": {Name: "actions and guards of systems"}}
+	sums := map[string]*total{"machine": {Name: "cells of machines"}, "table": {Name: "combinations of tables"}, "system": {Name: "actions and guards of systems"},
+		"invariant": {Name: "invariants that a registry can show"}}
 	for _, p := range r.parts() {
 		f := r.figure(&p)
 		sums[p.kind].Met += f.Met
 		sums[p.kind].All += f.All
 		d.Figures = append(d.Figures, f)
 	}
-	for _, kind := range []string{"machine", "table", "system"} {
+	for _, kind := range []string{"machine", "table", "system", "invariant"} {
 		t := *sums[kind]
 		t.Percent = fmt.Sprintf("%.4g", 100*float64(t.Met)/float64(max(1, t.All)))
 		d.Totals = append(d.Totals, t)
@@ -88,6 +89,13 @@ func (r *report) html() []byte {
 
 func (r *report) figure(p *part) figure {
 	f := figure{Name: p.name, Kind: p.kind, Met: r.share(p), All: len(p.keys)}
+	if p.kind == "invariant" {
+		f.Doc = "Steps that could have broken it, judged by ownership.Checker."
+		for i, v := range invariants {
+			f.Rows = append(f.Rows, row{Name: v.name, Tiles: []tile{r.tile(p, p.keys[i], v.doc, "")}})
+		}
+		return f
+	}
 	spec := r.set.Lookup(p.name)
 	f.Doc = spec.Header().Doc
 	switch s := spec.(type) {

@@ -80,7 +80,11 @@ func (r *report) parts() (list []part) {
 		}
 		list = append(list, p)
 	}
-	return list
+	p := part{name: "invariants", kind: "invariant", spell: map[string]string{}}
+	for _, v := range invariants {
+		p.put("invariants "+v.name, v.name+": "+v.doc)
+	}
+	return append(list, p)
 }
 
 func (p *part) put(key, spelled string) {
