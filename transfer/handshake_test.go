@@ -255,7 +255,7 @@ func TestStopWaitsForASendThatRuns(t *testing.T) {
 			}
 			return sa.Send(ctx, m)
 		}
-		attachOver(t, g.s, g.r, slow, sb)
+		_, lr := attachOver(t, g.s, g.r, slow, sb)
 		rs, err := g.s.Receive(t.Context(), transfer.ReceiveSpec{Region: g.s.region, From: transfer.FromPeers(receiver)})
 		must(t, err)
 		ss, err := (<-g.r.requests).Send(transfer.SendSpec{Region: g.r.region})
@@ -267,7 +267,38 @@ func TestStopWaitsForASendThatRuns(t *testing.T) {
 		wantErr(t, err, context.DeadlineExceeded)
 		wantText(t, err, "to "+receiver)
 		open()
+		synctest.Wait()
+		if err := lr.Err(); err != nil {
+			t.Errorf("a Stop that failed has ended the stream: %v", err)
+		}
 		must(t, errors.Join(ss.Drain(t.Context()), g.s.Stop(t.Context())))
+	})
+}
+
+// A Goodbye that does not leave keeps Stop waiting like anything else.
+func TestStopWaitsForGoodbye(t *testing.T) {
+	within(t, 3*time.Second, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		sa, sb := transfer.Pipe()
+		gate := make(chan struct{})
+		open := sync.OnceFunc(func() { close(gate) })
+		defer open()
+		slow := &tapped{Stream: sa}
+		slow.send = func(ctx context.Context, m wire.Message) error {
+			if m.Kind() == wire.KindGoodbye {
+				<-gate
+			}
+			return sa.Send(ctx, m)
+		}
+		_, lr := attachOver(t, g.s, g.r, slow, sb)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		err := g.s.Stop(ctx)
+		wantErr(t, err, transfer.ErrUnacknowledged)
+		wantText(t, err, "1 to "+receiver)
+		open()
+		must(t, g.s.Stop(t.Context()))
+		<-lr.Done()
+		wantErr(t, lr.Err(), io.EOF)
 	})
 }
 

@@ -92,16 +92,16 @@ func run(ctx context.Context, o options) error {
 		}
 		return nil
 	}
-	files, err := src.hashes()
+	functions, err := src.hashes()
 	if err != nil {
 		return err
 	}
 	name := filepath.Join(folder, "verdicts-"+strings.ReplaceAll(o.shard, "/", "-of-")+".jsonl")
 	if o.cpu > 0 {
 		name = filepath.Join(folder, "sample.jsonl")
-		files = nil
+		functions = nil
 	}
-	rec, err := openRecord(name, files)
+	rec, err := openRecord(name, functions)
 	if err != nil {
 		return err
 	}

@@ -180,7 +180,11 @@ func TestMutants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rec, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "x"})
+	functions, err := src.hashes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := openRecord(filepath.Join(folder, "verdicts"), functions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +210,7 @@ func TestMutants(t *testing.T) {
 			}
 		}
 	}
-	again, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "x"})
+	again, err := openRecord(filepath.Join(folder, "verdicts"), functions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,8 +219,11 @@ func TestMutants(t *testing.T) {
 			t.Errorf("%s: kept for another run is %v, killed %v", key, kept, v.Killed)
 		}
 	}
-	if other, err := openRecord(filepath.Join(folder, "verdicts"), map[string]string{"p/p.go": "y", "p/q.go": "x"}); err != nil || len(other.done) != 0 {
-		t.Errorf("verdicts of another source are kept: %v, %v", other.done, err)
+	for name := range functions {
+		functions[name] += "x"
+	}
+	if other, err := openRecord(filepath.Join(folder, "verdicts"), functions); err != nil || len(other.done) != 0 {
+		t.Errorf("verdicts of other functions are kept: %v, %v", other.done, err)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"go/ast"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -26,7 +27,7 @@ type counter struct{ n atomic.Int64 }
 func (c *counter) next() int { return int(c.n.Add(1)) }
 
 // record keeps the verdicts in a file, a line each, so that a run that was stopped goes
-// on where it was. What the package's files are now is its first line: a file that was
+// on where it was. What the package's functions are now is its first line: one that was
 // changed has other mutants. That those of the others are killed still is taken for
 // granted, as it is of those whose test was changed: a run from the start says.
 type record struct {
@@ -36,14 +37,14 @@ type record struct {
 }
 
 type recordLine struct {
-	Files  map[string]string `json:"files,omitempty"` // hashes
-	Mutant string            `json:"mutant,omitempty"`
+	Functions map[string]string `json:"functions,omitempty"` // hashes
+	Mutant    string            `json:"mutant,omitempty"`
 	verdict
 }
 
-// openRecord reads the verdicts that still count: those of killed mutants, in files that
-// are what they were.
-func openRecord(name string, files map[string]string) (*record, error) {
+// openRecord reads the verdicts that still count: those of killed mutants, in functions
+// that are what they were.
+func openRecord(name string, functions map[string]string) (*record, error) {
 	r := &record{done: map[string]verdict{}}
 	old, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -55,18 +56,18 @@ func openRecord(name string, files map[string]string) (*record, error) {
 		if json.Unmarshal(lines.Bytes(), &l) != nil {
 			break // the end of a run that was stopped
 		}
-		if l.Files != nil {
-			were = l.Files
+		if l.Functions != nil {
+			were = l.Functions
 		}
-		file, _, _ := strings.Cut(l.Mutant, " ")
-		if hash := files[file]; hash != "" && hash == were[file] && l.Killed {
+		function, _, _ := strings.Cut(l.Mutant, ": ")
+		if hash := functions[function]; hash != "" && hash == were[function] && l.Killed {
 			r.done[l.Mutant] = l.verdict
 		}
 	}
 	if r.file, err = os.Create(name); err != nil {
 		return nil, err
 	}
-	if err := r.write(recordLine{Files: files}); err != nil {
+	if err := r.write(recordLine{Functions: functions}); err != nil {
 		return nil, err
 	}
 	for key, v := range r.done {
@@ -92,19 +93,26 @@ func (r *record) add(m *mutant, v verdict) error {
 	return r.write(recordLine{Mutant: m.key(), verdict: v})
 }
 
-// hashes of the sources of a package.
+// hashes of the functions, and of the variables of each file, by file and name.
 func (s *source) hashes() (map[string]string, error) {
-	files := map[string]string{}
-	for _, name := range s.files {
-		name = filepath.Join(s.dir, name)
+	texts := map[string][]byte{}
+	for i, tree := range s.trees {
+		name := filepath.Join(s.dir, s.files[i])
 		text, err := os.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
-		hash := sha256.Sum256(text)
-		files[name] = hex.EncodeToString(hash[:])
+		for _, d := range tree.Decls {
+			of := (&finder{stack: []ast.Node{d}}).function()
+			texts[name+" "+of] = append(texts[name+" "+of], text[s.fset.Position(d.Pos()).Offset:s.fset.Position(d.End()).Offset]...)
+		}
 	}
-	return files, nil
+	functions := map[string]string{}
+	for name, text := range texts {
+		hash := sha256.Sum256(text)
+		functions[name] = hex.EncodeToString(hash[:])
+	}
+	return functions, nil
 }
 
 // equivalentText lists the mutants that no test can tell from the original, each with
