@@ -52,11 +52,20 @@ func TestForeignReports(t *testing.T) {
 	h.publish(p)
 	h.want(ErrReject)(h.reg.Report(0, PeerReport{Claim: h.claim(p, "a"), From: "b", Evidence: OK}))
 	h.wantClaims(p, claim.Published)
-	h.want(ErrConflict)(h.report(p, "b", OK))
+	effects, err := h.report(p, "b", OK)
+	h.want(ErrConflict)(effects, err)
+	if !strings.HasSuffix(err.Error(), ": ok") {
+		t.Errorf("a stranger has no claim to speak of: %v", err)
+	}
 	if n := h.reg.Counters(); n.Foreign != 1 || n.Conflicts != 1 || !h.state(p).Invalid {
 		t.Fatalf("%+v", n)
 	}
 	h.ok(h.report(p, "a", OK)) // evidence is still recorded
+	effects, err = h.report(p, "a", Failed)
+	h.want(ErrConflict)(effects, err)
+	if !strings.HasSuffix(err.Error(), ": failed, the claim is DRAINED") {
+		t.Error(err)
+	}
 	h.want(ErrRefused)(h.reg.Close(0, p.Session))
 }
 

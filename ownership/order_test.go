@@ -81,6 +81,15 @@ var answersOnce = sentences{
 		h.cancel(h.open(2, Send, "a").Session)
 		h.wantEnds(1)
 	},
+	"a cancel after a success that is owned": func(h *harness) {
+		p, q := h.open(1, Send, "b"), h.open(2, Send, "a")
+		h.publish(p)
+		h.operate(p, "b", operation.StatusSubmitting, operation.StatusDone)
+		h.ok(h.reg.Complete(0, p.Session))
+		h.wantEnds(1)
+		h.cancel(q.Session)
+		h.wantEnds(1)
+	},
 	"a cancel after a failure": func(h *harness) {
 		p, q := h.open(1, Receive, "a"), h.open(2, Receive, "b")
 		h.ok(h.reg.Fail(0, q.Session, "test"))

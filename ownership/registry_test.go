@@ -200,7 +200,7 @@ func TestSealIsAtomic(t *testing.T) {
 		h.wantClaims(p, claim.Unpublished)
 		h.wantClaims(r, claim.Unpublished)
 	}
-	_, err := h.reg.Seal(0, p, r, other)
+	_, err := h.reg.Seal(0, p, other)
 	if want := "piece origin/2@1:p: invalid_argument: is of another session than origin/1@1:p"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("error is %v, want %q in it", err, want)
 	}
