@@ -195,6 +195,8 @@ func (a *account) moved(r *Record, line int) {
 		switch {
 		case r.Event == claim.Fence.String():
 			c.fenced = line
+		case r.Event == claim.Settle.String():
+			c.settled = line
 		case to == claim.Published:
 			c.shown = line
 		case to == claim.SafeUnpublished:

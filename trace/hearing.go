@@ -221,7 +221,8 @@ func (h *hearing) operation(name claimName, o *posted, knowledge []known) {
 	case c.released == 0:
 	case before(knowledge, o.granted) >= c.released:
 		h.find("I1", o.granted, c.released, "%s is posted after the memory was released", what)
-	case c.fenced == 0 && before(knowledge, o.ended) >= c.released:
+	case c.fenced+c.settled > 0: // the proof may be another one than the accessor's word
+	case before(knowledge, o.ended) >= c.released:
 		h.find("I1", o.granted, c.released, "%s had not ended when the memory was released", what)
 	}
 }

@@ -227,8 +227,18 @@ func TestANotificationMayBeFaster(t *testing.T) {
 	x.says(1, operation.StatusDone)
 	x.hear(1, ownership.FailedQuiesced)
 	x.carry()
+	// It is also enough for a release of which the accessor knows before its own end.
+	x.publish(3, 0)
+	x.answer(3)
+	x.post(3)
+	x.says(3, operation.StatusOverdue)
+	x.carry()
+	x.hear(3, ownership.FailedQuiesced)
+	x.owner.close(3)
+	x.publish(4, 0)
+	x.says(3, operation.StatusDone)
 	owner, accessor := x.end()
-	if r := together(t, owner, accessor); r.Found() > 0 || r.Messages != 4 || r.Notified != 1 {
+	if r := together(t, owner, accessor); r.Found() > 0 || r.Messages != 6 || r.Notified != 1 {
 		t.Errorf("%+v", r)
 	}
 }

@@ -17,6 +17,7 @@ type published struct {
 	unexposed int // SAFE_UNPUBLISHED
 	unsent    int // the same, by fail_send
 	fenced    int
+	settled   int // by late proof
 	released  int
 }
 
