@@ -131,18 +131,15 @@ func (n *network) pieces(t *rapid.T, h *held, name ownership.SessionName) (out [
 // cohort draws who is asked for a piece: one node, both others for a half each, or
 // one of them, chosen among themselves.
 func (n *network) cohort(t *rapid.T, p *node, l *plan) (who []transfer.Accessor, count int) {
-	others := n.others(p)
-	how := dice.Draw(t, "cohort")
-	if how < 7 || len(others) == 1 {
-		if one := n.other(t, p); how == 11 {
-			l.chosen, count = one.name, 1
-			return transfer.FromPeers(one.name), count
-		} else {
-			return transfer.FromPeers(one.name), 0
-		}
-	}
-	if how < 9 {
-		l.chosen = n.other(t, p).name
+	others, one := n.others(p), n.other(t, p)
+	switch how := dice.Draw(t, "cohort"); {
+	case len(others) == 1 && how == 11: // one of one
+		l.chosen = one.name
+		return transfer.FromPeers(one.name), 1
+	case len(others) == 1 || how < 7:
+		return transfer.FromPeers(one.name), 0
+	case how < 9:
+		l.chosen = one.name
 		return transfer.FromPeers(others[0].name, others[1].name), 1
 	}
 	for i, o := range others {

@@ -37,7 +37,7 @@ type node struct {
 	areas  []*area
 	pool   *transfer.Pool
 	pooled span                       // the pool's blocks
-	usedBy [poolLen / blockLen2]*area // the last one that got the block
+	usedBy [poolLen / poolBlock]*area // the last one that got the block
 	dead   chan struct{}              // closed when the process is killed
 	past   *history
 }
@@ -163,13 +163,13 @@ func (p *node) lay(arena *memory.Arena) {
 		}
 		p.areas = append(p.areas, a)
 	}
-	for from := poolAt; from < poolAt+poolLen; from += blockLen2 {
-		b := at(from, blockLen2)
+	for from := poolAt; from < poolAt+poolLen; from += poolBlock {
+		b := at(from, poolBlock)
 		p.pooled.bytes, p.pooled.shadow = append(p.pooled.bytes, b.bytes...), append(p.pooled.shadow, b.shadow...)
 	}
 	p.pooled.fill(bytes.Repeat([]byte{firstTag}, poolLen))
 	var err error
-	if p.pool, err = register("pool", poolAt, poolLen).Pool(blockLen2); err != nil {
+	if p.pool, err = register("pool", poolAt, poolLen).Pool(poolBlock); err != nil {
 		p.net.t.Fatal(err)
 	}
 }
