@@ -5,6 +5,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -112,7 +113,7 @@ var (
 
 // table prints what was measured: figures, and then ratios, of one transfer at a
 // time, and of several.
-func table(transport string, rows []work, names []string, results []map[string][]sample) {
+func table(out io.Writer, transport string, rows []work, names []string, results []map[string][]sample) {
 	for _, columns := range [][]column{single, several} {
 		var part []int
 		for i, w := range rows {
@@ -123,45 +124,45 @@ func table(transport string, rows []work, names []string, results []map[string][
 		if len(part) == 0 {
 			continue
 		}
-		head(transport, columns)
+		head(out, transport, columns)
 		for _, i := range part {
 			for _, n := range names {
 				if s := results[i][n]; len(s) > 0 {
-					figures(rows[i], n, s, columns)
+					figures(out, rows[i], n, s, columns)
 				}
 			}
 		}
-		head(transport+", ratio (quartiles)", columns)
+		head(out, transport+", ratio (quartiles)", columns)
 		for _, i := range part {
 			for _, p := range pairs {
 				if a, b := results[i][p.of], results[i][p.to]; len(a) > 0 && len(b) > 0 {
-					ratios(rows[i], p.of+" / "+p.to, a, b, columns)
+					ratios(out, rows[i], p.of+" / "+p.to, a, b, columns)
 				}
 			}
 		}
 	}
 }
 
-func head(title string, columns []column) {
-	fmt.Printf("\n| %s | |", title)
+func head(out io.Writer, title string, columns []column) {
+	fmt.Fprintf(out, "\n| %s | |", title)
 	for _, c := range columns {
-		fmt.Printf(" %s |", c.name)
+		fmt.Fprintf(out, " %s |", c.name)
 	}
-	fmt.Printf("\n|---|---|%s\n", strings.Repeat("---|", len(columns)))
+	fmt.Fprintf(out, "\n|---|---|%s\n", strings.Repeat("---|", len(columns)))
 }
 
-func figures(w work, name string, s []sample, columns []column) {
-	fmt.Printf("| %s %s | %s |", w.op, w.name, name)
+func figures(out io.Writer, w work, name string, s []sample, columns []column) {
+	fmt.Fprintf(out, "| %s %s | %s |", w.op, w.name, name)
 	for _, c := range columns {
-		fmt.Printf(" %.*f |", c.digits, median(w, s, c.of))
+		fmt.Fprintf(out, " %.*f |", c.digits, median(w, s, c.of))
 	}
-	fmt.Println()
+	fmt.Fprintln(out)
 }
 
-func ratios(w work, name string, a, b []sample, columns []column) {
-	fmt.Printf("| %s %s | %s |", w.op, w.name, name)
+func ratios(out io.Writer, w work, name string, a, b []sample, columns []column) {
+	fmt.Fprintf(out, "| %s %s | %s |", w.op, w.name, name)
 	for _, c := range columns {
-		fmt.Printf(" %s |", ratio(w, a, b, c.of))
+		fmt.Fprintf(out, " %s |", ratio(w, a, b, c.of))
 	}
-	fmt.Println()
+	fmt.Fprintln(out)
 }
