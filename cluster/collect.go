@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/kvxfer/kvxfer/ownership"
@@ -36,7 +37,7 @@ func (r *Rank) needed(w written) bool {
 // collectable returns how many of the oldest segments nobody needs. The caller
 // holds mu.
 func (r *Rank) collectable() int {
-	if r.view.applied == 0 {
+	if r.view.applied == 0 || r.collecting {
 		return 0
 	}
 	n := 0
@@ -52,29 +53,40 @@ func (r *Rank) collectDue() bool {
 	return n >= collectAtOnce || n > 0 && time.Since(r.collected) >= r.config.AckAfter
 }
 
-// collect deletes what nobody needs in one write. An error is none: the next
-// one deletes it too.
-func (r *Rank) collect(ctx context.Context) {
+// collect deletes what nobody needs in one write, if it is time to. Statements do not
+// wait for it: a request waits for the slowest rank, and of eight one would often be
+// busy with deleting. running ends with it.
+func (r *Rank) collect(ctx context.Context, running *sync.WaitGroup) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	if !r.collectDue() {
-		r.mu.Unlock()
 		return
 	}
-	n := r.collectable()
-	ranges, n := rangesOf(r.segments[:n])
-	r.collected = time.Now()
-	r.mu.Unlock()
+	ranges, n := rangesOf(r.segments[:r.collectable()])
+	r.collected, r.collecting = time.Now(), true
+	running.Go(func() {
+		deleted := r.deleteRanges(ctx, ranges)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.collecting = false
+		if deleted {
+			r.view.counters.Deletions++
+			r.segments = append(r.segments[:0], r.segments[n:]...)
+		}
+		r.wake() // there may be more
+	})
+}
+
+// deleteRanges reports whether it could. An error is none: the next one deletes it too.
+func (r *Rank) deleteRanges(ctx context.Context, ranges []Range) bool {
 	r.step(BeforeCollect)
 	one, cancel := context.WithTimeout(ctx, r.config.Lease)
 	defer cancel()
 	if _, err := r.config.Store.Commit(one, Txn{Delete: ranges}); err != nil {
-		return
+		return false
 	}
 	r.step(AfterCollect)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.view.counters.Deletions++
-	r.segments = append(r.segments[:0], r.segments[n:]...)
+	return true
 }
 
 // maxRanges bounds the operations of one transaction; etcd takes 128.

@@ -32,8 +32,10 @@ type Rank struct {
 	moved     chan struct{}         // guarded by mu; closed when a change was applied
 	segments  []written             // guarded by mu; of this rank, in the store
 	collected time.Time             // guarded by mu; when segments were last deleted
-	ackedAt   time.Time             // guarded by mu; when this rank last told how far it has read
-	adopted   bool                  // guarded by mu
+	// guarded by mu; the first segments are being deleted. More may be added meanwhile.
+	collecting bool
+	ackedAt    time.Time // guarded by mu; when this rank last told how far it has read
+	adopted    bool      // guarded by mu
 }
 
 // Join makes this process a rank of its group: it registers a new incarnation

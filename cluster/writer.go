@@ -6,6 +6,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,8 @@ type written struct {
 // write writes what there is to say, until the incarnation is gone. While one
 // write is on its way the next one gathers.
 func (r *Rank) write(ctx context.Context) {
+	var collecting sync.WaitGroup
+	defer collecting.Wait()
 	var number uint64
 	var last time.Time
 	for r.waitForWork(ctx) {
@@ -37,7 +40,7 @@ func (r *Rank) write(ctx context.Context) {
 			}
 		}
 		r.writeOwnFences(ctx)
-		r.collect(ctx)
+		r.collect(ctx, &collecting)
 	}
 }
 
