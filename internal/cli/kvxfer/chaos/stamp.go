@@ -54,7 +54,12 @@ func origin(word uint64) (stamp, int) {
 	return stamp(word >> 32), int(uint32(word))
 }
 
+// The bytes are written and read by other processes, of which the race detector knows
+// nothing: it would only take ten times as long to look at them.
+
 // fill stamps memory, whose length is a multiple of 8.
+//
+//go:norace
 func (s stamp) fill(b []byte) {
 	for i := range len(b) / 8 {
 		binary.LittleEndian.PutUint64(b[8*i:], s.word(i))
@@ -80,6 +85,8 @@ func (w *wrong) Error() string {
 
 // mixture counts the bytes of memory that was being written over: each must be as it
 // was, or as it was to become.
+//
+//go:norace
 func mixture(b []byte, was, becomes stamp) (arrived int, err error) {
 	for i := range len(b) / 8 {
 		got, old, next := binary.LittleEndian.Uint64(b[8*i:]), was.word(i), becomes.word(i)
@@ -105,6 +112,8 @@ func mixture(b []byte, was, becomes stamp) (arrived int, err error) {
 }
 
 // untouched says which byte is not of this stamp.
+//
+//go:norace
 func (s stamp) untouched(b []byte) error {
 	for i := range len(b) / 8 {
 		if got := binary.LittleEndian.Uint64(b[8*i:]); got != s.word(i) {
