@@ -4,11 +4,13 @@
 package rpc
 
 import (
+	"bytes"
 	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/kvxfer/kvxfer/transfer/rpc/pb"
@@ -44,6 +46,36 @@ func TestCodecRoundTrip(t *testing.T) {
 }
 
 // The field numbers of the frame and the enum values are the codes of wire.
+// A newer minor version may add fields, to the frame and to each message in it: they are
+// passed over, and what is known means what it did.
+func TestFieldsThatAreNotKnown(t *testing.T) {
+	unknown := protowire.AppendBytes(protowire.AppendTag(nil, 1000, protowire.BytesType), []byte("of tomorrow"))
+	unknown = protowire.AppendVarint(protowire.AppendTag(unknown, 1001, protowire.VarintType), 7)
+	for _, want := range samples() {
+		frame, err := encode(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := frame.ProtoReflect()
+		m.SetUnknown(unknown)
+		m.Mutable(m.WhichOneof(m.Descriptor().Oneofs().ByName("message"))).Message().SetUnknown(unknown)
+		data, err := proto.Marshal(frame)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got pb.Frame
+		if err := proto.Unmarshal(data, &got); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(data, []byte("of tomorrow")) {
+			t.Fatalf("%v: nothing was added", want.Kind())
+		}
+		if decoded, err := decode(&got); err != nil || !reflect.DeepEqual(decoded, want) {
+			t.Errorf("%v: %+v, %v; want %+v", want.Kind(), decoded, err, want)
+		}
+	}
+}
+
 func TestFrameNumbersAreTheKinds(t *testing.T) {
 	fields := (&pb.Frame{}).ProtoReflect().Descriptor().Oneofs().ByName("message").Fields()
 	if fields.Len() != len(samples()) {
