@@ -5,9 +5,11 @@ package files
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -230,7 +232,7 @@ func TestAnotherDigestIsNotAnswered(t *testing.T) {
 // The digest of a file is that of its chunks' digests, however they became known.
 func TestDigestsOfChunks(t *testing.T) {
 	s := newSite(t, loop.New(loop.Config{}), "x")
-	s.file("f", 5*MinChunk+1)
+	content := s.file("f", 5*MinChunk+1)
 	all, some := &Source{root: s.root, ctx: t.Context()}, &Source{root: s.root, ctx: t.Context()}
 	f, shape, err := all.open("f", MinChunk)
 	if err != nil {
@@ -253,6 +255,14 @@ func TestDigestsOfChunks(t *testing.T) {
 	want, known, err := all.digest("f", shape)
 	if err != nil || !known {
 		t.Fatalf("all chunks were read: %v, %v", known, err)
+	}
+	var list []byte // as docs/network.md says that other tools compute it
+	for chunk := range slices.Chunk(content, MinChunk) {
+		d := sha256.Sum256(chunk)
+		list = append(list, d[:]...)
+	}
+	if want != sha256.Sum256(list) {
+		t.Errorf("the digest is %v", want)
 	}
 	for {
 		got, known, err := some.digest("f", shape)
