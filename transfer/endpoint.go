@@ -52,7 +52,6 @@ type Endpoint struct {
 	agents     map[string]*peer                   // guarded by mu; by the name towards the backend
 	greetings  uint64                             // guarded by mu; orders the handshakes of peers
 	requests   waiting                            // guarded by mu; not answered yet
-	arrivals   uint64                             // guarded by mu; orders requests
 	onRequest  func(*Request)                     // guarded by mu
 	metadata   []byte                             // guarded by mu; the backend's
 	fetched    uint64                             // guarded by mu; the generation that metadata is of

@@ -24,8 +24,8 @@ type Event struct {
 	Side    ownership.Side
 	Effect  ownership.Effect // nil for a note
 	Note    string           // empty for an effect
-	// Dropped events were lost before this one because their reader, Observe or Log,
-	// was too slow. Where none follows, a note of its own says so.
+	// Dropped events were lost before this note, which says so, because their reader,
+	// Observe or Log, was too slow.
 	Dropped int
 }
 
@@ -113,7 +113,7 @@ type reader struct {
 
 	mu      sync.Mutex
 	ready   []Event // guarded by mu; in order
-	dropped int     // guarded by mu; since the last one that was kept
+	dropped int     // guarded by mu; since the last take
 	lost    uint64  // guarded by mu; in all
 }
 
@@ -125,7 +125,6 @@ func (r *reader) push(ev Event) {
 		r.lost++
 		return
 	}
-	ev.Dropped, r.dropped = r.dropped, 0
 	r.ready = append(r.ready, ev)
 	r.wake.raise()
 }
@@ -136,7 +135,7 @@ func (r *reader) take() []Event {
 	defer r.mu.Unlock()
 	batch := r.ready
 	r.ready = nil
-	if r.dropped > 0 && len(batch) > 0 {
+	if r.dropped > 0 { // what is ready was the most that it may be
 		last := batch[len(batch)-1]
 		batch = append(batch, Event{
 			At: last.At, Elapsed: last.Elapsed, Endpoint: last.Endpoint, Dropped: r.dropped,

@@ -117,10 +117,10 @@ func TestNobodyLooks(t *testing.T) {
 // TestReaderThatLosesOne: a single event that is lost is said as well.
 func TestReaderThatLosesOne(t *testing.T) {
 	r := &reader{wake: newSignal()}
-	for range maxBacklog + 1 {
-		r.push(Event{})
+	for n := range maxBacklog + 1 {
+		r.push(Event{Elapsed: time.Duration(n)})
 	}
-	if list := r.take(); len(list) != maxBacklog+1 || list[maxBacklog].Dropped != 1 || !strings.HasPrefix(list[maxBacklog].Note, "1 events were lost") || r.lost != 1 {
+	if list := r.take(); len(list) != maxBacklog+1 || list[maxBacklog].Dropped != 1 || list[maxBacklog].Elapsed != maxBacklog-1 || !strings.HasPrefix(list[maxBacklog].Note, "1 events were lost") || r.lost != 1 {
 		t.Errorf("%d events, %d lost", len(list), r.lost)
 	}
 	for range maxBacklog {

@@ -194,9 +194,7 @@ func (l *Link) postpone(m wire.CancelSession, full error) error {
 		p.postponed.Add(-1)
 		return fmt.Errorf("%d cancels wait: %w", maxPostponed, full)
 	}
-	if !p.endpoint.start(func() { l.cancelLater(m); p.postponed.Add(-1) }) {
-		p.postponed.Add(-1)
-	}
+	p.endpoint.start(func() { l.cancelLater(m); p.postponed.Add(-1) }) // or it has halted, and counts no more
 	return nil
 }
 

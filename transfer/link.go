@@ -236,7 +236,6 @@ func (p *peer) install(stream Stream, life ownership.Incarnation, ours greeting,
 		return nil, &Error{What: "endpoint " + e.config.Name, Kind: ErrHalted}
 	}
 	e.note(nil, "stream to "+string(p.name)+" attached")
-	e.changed.send()
 	return l, nil
 }
 

@@ -6,6 +6,7 @@ package transfer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -241,6 +242,7 @@ func TestPlacesOfPeers(t *testing.T) {
 				mustVisit(t, e, fmt.Sprint("guest-", n), 1).goodbye()
 			}
 			mustVisit(t, e, "guest-2", 2).goodbye() // its latest handshake is the newest
+			synctest.Wait() // the backend has forgotten them
 			mustVisit(t, e, "new", 1)
 			var gone []string
 			for n := 1; n <= test.peers; n++ {
@@ -259,6 +261,7 @@ func TestPlacesOfPeers(t *testing.T) {
 		for n := 1; n <= 4; n++ {
 			mustVisit(t, e, fmt.Sprint("guest-", n), 1).goodbye()
 		}
+		synctest.Wait() // the backend has forgotten them
 		e.mu.Lock()
 		e.peers["guest-1"].greeting++
 		e.requests.byPeer["guest-2"] = 1
@@ -296,6 +299,7 @@ func TestOneCrashedPeerMakesRoom(t *testing.T) {
 			}
 		}
 		for n, want := range []string{"guest-5", "guest-6", "guest-7", "guest-8"} {
+			synctest.Wait()
 			mustVisit(t, e, fmt.Sprint("new-", n), 1)
 			if e.lookup(ownership.Accessor(want)) != nil || e.known() != 16 {
 				t.Errorf("%s is known, of %d", want, e.known())
@@ -367,4 +371,64 @@ type forgetting struct{ loading }
 func (b forgetting) Disconnect(peer string) error {
 	*b.loads = append(*b.loads, "forget "+peer)
 	return nil
+}
+
+// TestFormerLivesAreBounded: the oldest that nothing names makes room, and where all are
+// named none does.
+func TestFormerLivesAreBounded(t *testing.T) {
+	add := func(n int, named ...int) (f formerLives) {
+		for k := 1; k <= n; k++ {
+			f.add(ownership.Incarnation(nth(k)), func(l ownership.Incarnation) bool {
+				return slices.ContainsFunc(named, func(k int) bool { return l == ownership.Incarnation(nth(k)) })
+			})
+		}
+		return f
+	}
+	var all []int
+	for n := range maxFormer + 6 {
+		all = append(all, n+1)
+	}
+	for _, test := range []struct {
+		named, gone []int
+	}{{nil, []int{1, 2, 3, 4, 5, 6}}, {[]int{1, 2, 4}, []int{3, 5, 6, 7, 8, 9}}, {all, nil}} {
+		f := add(maxFormer+6, test.named...)
+		var gone []int
+		for _, n := range all {
+			if !f.has(ownership.Incarnation(nth(n))) {
+				gone = append(gone, n)
+			}
+		}
+		if !slices.Equal(gone, test.gone) || len(f) != len(all)-len(gone) {
+			t.Errorf("named %v: %v are forgotten of %d, want %v", test.named, gone, len(f), test.gone)
+		}
+	}
+}
+
+// TestCrashedPeersStayWhereThereIsRoom: as long as one makes room that has left in good
+// order, and one of them is enough.
+func TestCrashedPeersStayWhereThereIsRoom(t *testing.T) {
+	for _, peers := range []int{4, 16} {
+		synctest.Test(t, func(t *testing.T) {
+			e := host(t, func(c *Config) { c.Peers = peers })
+			defer e.Halt()
+			crash := func(g *guest) {
+				_ = g.stream.Close()
+				<-g.link.Done()
+			}
+			crash(mustVisit(t, e, "crashed", 1))
+			mustVisit(t, e, "left", 1).goodbye()
+			for n := range peers - 2 {
+				mustVisit(t, e, fmt.Sprint("stays-", n), 1)
+			}
+			synctest.Wait() // the backend has forgotten it
+			mustVisit(t, e, "new-1", 1)
+			if e.lookup("left") != nil || e.lookup("crashed") == nil || !e.lookup("crashed").lives(ownership.Incarnation(nth(1))) {
+				t.Error("the wrong one made room")
+			}
+			mustVisit(t, e, "new-2", 1)
+			if e.lookup("crashed") != nil || e.known() != peers {
+				t.Errorf("%d peers are known", e.known())
+			}
+		})
+	}
 }

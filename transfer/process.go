@@ -152,9 +152,6 @@ func (e *Endpoint) fenceGone(p *peer, known identity) (Fenced, error) {
 		return Fenced{}, errors.New(v.String())
 	}
 	spec := ownership.FenceSpec{Accessor: p.name, Incarnation: known.life, Scope: ownership.Passive}
-	if v.Own.Proven {
-		spec.Scope = ownership.All
-	}
 	p.over(known.life)
 	f, err := e.fence(spec, v.Passive.Why)
 	if err != nil {

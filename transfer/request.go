@@ -4,7 +4,6 @@
 package transfer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -34,10 +33,9 @@ type Request struct {
 	withdrawn chan struct{} // closed when the peer needs no answer any more
 
 	mu       sync.Mutex
-	answered bool   // guarded by mu
-	ready    bool   // guarded by endpoint.mu; the peer's metadata is loaded
-	handed   bool   // guarded by endpoint.mu; OnRequest was called
-	order    uint64 // guarded by endpoint.mu; of arrival
+	answered bool // guarded by mu
+	ready    bool // guarded by endpoint.mu; the peer's metadata is loaded
+	handed   bool // guarded by endpoint.mu; OnRequest was called
 }
 
 // Session returns the name of the peer's session, which the sending one shares.
@@ -104,7 +102,6 @@ func (e *Endpoint) OnRequest(f func(*Request)) {
 		}
 	}
 	e.mu.Unlock()
-	slices.SortFunc(due, func(a, b *Request) int { return cmp.Compare(a.order, b.order) })
 	for _, r := range due {
 		go f(r)
 	}

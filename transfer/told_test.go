@@ -205,3 +205,27 @@ func TestContradictionIsLogged(t *testing.T) {
 		}
 	})
 }
+
+// An operation that a cancel overtook is let go of, prepared as it was, and never posted.
+func TestOperationThatACancelOvertook(t *testing.T) {
+	atOnce(t, loop.Config{Auto: true}, func(t *testing.T, g *rig) {
+		b := &scripted{}
+		p := g.party("a", script(b))
+		attach(t, p, g.r)
+		release := b.hold("Prepare")
+		defer release()
+		rs, err := g.r.Receive(t.Context(), transfer.ReceiveSpec{Region: g.r.region, From: transfer.FromPeers("a")})
+		must(t, err)
+		ss, err := (<-p.requests).Send(transfer.SendSpec{Region: p.region})
+		must(t, err)
+		synctest.Wait()
+		_, err = ss.Cancel()
+		must(t, err)
+		release()
+		must(t, errors.Join(ss.Drain(t.Context()), rs.Drain(t.Context())))
+		synctest.Wait()
+		if b.calls("Release") != 1 || b.calls("Post") != 0 {
+			t.Errorf("%d releases, %d posts", b.calls("Release"), b.calls("Post"))
+		}
+	})
+}

@@ -89,8 +89,6 @@ func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
 	if e.requests.n >= e.config.Requests || e.requests.byPeer[r.from.Accessor] >= e.config.PeerRequests {
 		return false, false, false
 	}
-	e.arrivals++
-	r.order = e.arrivals
 	e.requests.add(r)
 	return true, true, false
 }
