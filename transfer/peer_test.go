@@ -242,7 +242,7 @@ func TestPlacesOfPeers(t *testing.T) {
 				mustVisit(t, e, fmt.Sprint("guest-", n), 1).goodbye()
 			}
 			mustVisit(t, e, "guest-2", 2).goodbye() // its latest handshake is the newest
-			synctest.Wait() // the backend has forgotten them
+			synctest.Wait()                         // the backend has forgotten them
 			mustVisit(t, e, "new", 1)
 			var gone []string
 			for n := 1; n <= test.peers; n++ {
