@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 // node's source is read after that, and what it receives into is written.
 func TestCheckerFindsUseAfterRelease(t *testing.T) {
 	c := config(t)
-	c.careless = true
+	c.careless, c.Traces = true, t.TempDir()
 	for n := range uint64(5) {
 		r, err := Run(t.Context(), c, Spec{Fault: StopContinue, Transport: "tcp", Nodes: 2, Seed: n})
 		if err != nil {
