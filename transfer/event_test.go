@@ -156,9 +156,9 @@ func TestLogSaysWhatIsLost(t *testing.T) {
 	var lines told
 	c := Config{}
 	lines.log(&c)
-	c.logged()(Event{Endpoint: "e", Dropped: 3, Note: "note"})
+	c.logged()(Event{Endpoint: "e", Dropped: 1, Note: "note", Side: ownership.Receive})
 	c.logged()(Event{Endpoint: "e", Effect: &ownership.GateMoved{To: gate.Publishing}})
-	if n := lines.count(`level=WARN msg="events lost, since the log handler was slow" endpoint=e events=3`); n != 1 {
+	if n := lines.count(`level=WARN msg="events lost, since the log handler was slow" endpoint=e events=1`); n != 1 {
 		t.Errorf("%d lines", n)
 	}
 	if n := lines.count("events lost"); n != 1 {

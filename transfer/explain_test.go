@@ -136,6 +136,7 @@ func TestMetrics(t *testing.T) {
 		rs, ss := g.doubtful()
 		want("kvxfer_pieces_admitted_total", "", 1)
 		want("kvxfer_pieces_unproven", "", 1)
+		want("kvxfer_progress_errors_total", "", 0)
 		want("kvxfer_admission", "QUARANTINED", 1)
 		want("kvxfer_admission", "OPEN", 0)
 		want("kvxfer_claims_in_doubt", receiver, 1)
