@@ -153,5 +153,8 @@ func (c *core) complete(name SessionName) error {
 	if err != nil {
 		return err
 	}
-	return c.refusal(c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])), name.what(), "")
+	if err := c.deciding(s).done(s.rules.FinishAdding(c.decided[:0])); err != nil {
+		return c.refusal(err, name.what(), "") // a name is put together for a refusal only
+	}
+	return nil
 }
