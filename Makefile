@@ -145,7 +145,7 @@ mutate: mutate-spec-all ## change spec/, ownership and transfer in one place at 
 # that of the full run, as few mutants are judged.
 .PHONY: mutate-sample
 mutate-sample: ## change ownership in places chosen by chance; a printed seed chooses the same again
-	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 10s -least 75
+	@$(GO) run ./internal/mutate -pkg ownership -suites ownership,proptest -most 100ms -cpu 10s -least 85
 
 # A third of the faults, chosen by chance, each time; FAULTS=all makes it all of them, and a
 # printed seed the same third again.
