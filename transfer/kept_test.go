@@ -336,6 +336,7 @@ func TestSerialRunsOneAfterTheOther(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait() // what they wrote is seen
 		for n := range got {
 			if got[n] != n || len(got) != 10 {
 				t.Fatalf("%v", got)

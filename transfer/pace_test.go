@@ -6,6 +6,7 @@ package transfer
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,11 +94,11 @@ func TestPausesEndWithStop(t *testing.T) {
 type pacing struct {
 	*loop.Agent
 	takes time.Duration
-	polls int
+	polls atomic.Int64
 }
 
 func (b *pacing) Poll(list []backend.Operation, out []backend.Observation) {
-	b.polls++
+	b.polls.Add(1)
 	for i := range list {
 		out[i].Status = backend.InProgress
 	}
@@ -123,8 +124,8 @@ func TestBusyCallsAreNews(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			e.Halt()
 			e.polling.Wait()
-			if busy := b.polls > 5000; busy != test.busy {
-				t.Errorf("%d operations, %v: %d polls in 100 ms", test.jobs, test.takes, b.polls)
+			if busy := b.polls.Load() > 5000; busy != test.busy {
+				t.Errorf("%d operations, %v: %d polls in 100 ms", test.jobs, test.takes, b.polls.Load())
 			}
 		})
 	}
@@ -143,23 +144,23 @@ func TestHeldPoller(t *testing.T) {
 		if _, err := e.poller.hold(gaveUp); err == nil {
 			t.Error("it is held in the middle of a call")
 		}
-		polls := b.polls
+		polls := b.polls.Load()
 		time.Sleep(3 * time.Second)
-		if b.polls == polls {
+		if b.polls.Load() == polls {
 			t.Error("a pause that was given up holds")
 		}
 		release, err := e.poller.hold(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		polls = b.polls
+		polls = b.polls.Load()
 		time.Sleep(time.Minute)
-		if b.polls != polls {
+		if b.polls.Load() != polls {
 			t.Error("it is not held")
 		}
 		release()
 		time.Sleep(time.Minute)
-		if b.polls == polls {
+		if b.polls.Load() == polls {
 			t.Error("it is held still")
 		}
 		if _, err = e.poller.hold(t.Context()); err != nil {
