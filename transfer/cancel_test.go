@@ -165,9 +165,11 @@ func TestKilledPeerEndsInContainment(t *testing.T) {
 			t.Errorf("FATAL after %v, want %v after the doubt at %v", took, grace, noticed)
 		}
 		time.Sleep(time.Minute)
+		g.s.mu.Lock()
 		if n := len(g.s.contained); n != 1 {
 			t.Errorf("contained %d times, want once", n)
 		}
+		g.s.mu.Unlock()
 		wantErr(t, ss.Close(), ownership.ErrFatal)
 		wantErr(t, g.s.Stop(t.Context()), ownership.ErrFatal)
 		wantErr(t, g.s.region.Reuse(), ownership.ErrRefused)
