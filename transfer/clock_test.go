@@ -67,7 +67,7 @@ func TestGraceCountsFromWhatStartsIt(t *testing.T) {
 					t.Error("it is FATAL a nanosecond too early")
 				default:
 				}
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				select {
 				case <-p.Fatal():
@@ -112,7 +112,7 @@ func TestOwnWaitIsExact(t *testing.T) {
 				time.Sleep(wait - 1)
 				synctest.Wait()
 				wantAnswer(t, ss, "ACTIVE")
-				time.Sleep(1)
+				time.Sleep(time.Nanosecond)
 				synctest.Wait()
 				wantAnswer(t, ss, "FAILED, cause doubt, origin local")
 				g.s.expect(name+" ", "our wait for it ran out")

@@ -352,8 +352,16 @@ func TestSerialRunsOneAfterTheOther(t *testing.T) {
 // no more.
 func TestClosedSessionCountsNothing(t *testing.T) {
 	s := &Session{}
-	if s.expose(1) != 1 || s.expose(1) != 1 || s.expose(-1) != -1 || s.cover() != -1 || s.expose(-1) != 0 || s.expose(1) != 0 {
-		t.Errorf("%d are exposed", s.exposed)
+	for i, step := range []struct {
+		of        func() int64
+		told int64
+	}{
+		{func() int64 { return s.expose(1) }, 1}, {func() int64 { return s.expose(1) }, 1}, {func() int64 { return s.expose(-1) }, -1},
+		{s.cover, -1}, {func() int64 { return s.expose(-1) }, 0}, {func() int64 { return s.expose(1) }, 0},
+	} {
+		if got := step.of(); got != step.told {
+			t.Errorf("step %d: %d, want %d", i, got, step.told)
+		}
 	}
 }
 

@@ -59,13 +59,6 @@ func (b *scripted) answer(call string, list ...backend.Status) {
 	b.says[call] = append(b.says[call], list...)
 }
 
-// notify makes the next Progress bring notifications.
-func (b *scripted) notify(list ...backend.Notification) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.inbox = append(b.inbox, list...)
-}
-
 // hold makes a call block until release, which may be called again.
 func (b *scripted) hold(call string) (release func()) {
 	gate := make(chan struct{})

@@ -58,7 +58,7 @@ func TestOperationsAreTold(t *testing.T) {
 					if after, is := strings.CutPrefix(line, "operation "); is {
 						claim, says, _ := strings.Cut(after, ": ")
 						if strings.HasSuffix(claim, " not prepared") {
-							claim, says = strings.TrimSuffix(claim, " not prepared"), "not prepared: "+says
+							says = "not prepared: " + says
 						}
 						if before, after, is := strings.Cut(says, "loop: post "); is { // the backend's own words
 							_, cause, _ := strings.Cut(after, "): ")
