@@ -353,7 +353,7 @@ func TestSerialRunsOneAfterTheOther(t *testing.T) {
 func TestClosedSessionCountsNothing(t *testing.T) {
 	s := &Session{}
 	for i, step := range []struct {
-		of        func() int64
+		of   func() int64
 		told int64
 	}{
 		{func() int64 { return s.expose(1) }, 1}, {func() int64 { return s.expose(1) }, 1}, {func() int64 { return s.expose(-1) }, -1},

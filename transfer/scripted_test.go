@@ -27,7 +27,6 @@ type scripted struct {
 	errs   map[string][]error          // guarded by mu; by call, of the next ones; nil lets one through
 	gates  map[string]chan struct{}    // guarded by mu; by call
 	says   map[string][]backend.Status // guarded by mu; what the next Post or Poll answers
-	inbox  []backend.Notification      // guarded by mu; what the next Progress brings
 	called map[string]int              // guarded by mu
 }
 
@@ -180,9 +179,6 @@ func (b *scripted) Poll(list []backend.Operation, out []backend.Observation) {
 func (b *scripted) Progress() ([]backend.Notification, error) {
 	err := b.turn("Progress")
 	list, own := b.Agent.Progress()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	list, b.inbox = append(list, b.inbox...), nil
 	return list, errors.Join(err, own)
 }
 
