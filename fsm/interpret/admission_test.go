@@ -142,7 +142,7 @@ func (g *gateway) step(seen map[string]int) {
 			g.reg.Delivered(m.To.Accessor, m.Number)
 		}
 	default:
-		g.now += time.Duration(g.rng.IntN(2)) * time.Second
+		g.now += time.Duration(g.rng.IntN(4)) * time.Second
 		_, err := g.reg.Tick(g.now)
 		g.must(err)
 	}
