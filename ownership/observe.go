@@ -8,7 +8,10 @@ import (
 	"slices"
 	"strings"
 
+	answerrules "github.com/kvxfer/kvxfer/gen/answer"
+	memberrules "github.com/kvxfer/kvxfer/gen/member"
 	"github.com/kvxfer/kvxfer/gen/outcome"
+	"github.com/kvxfer/kvxfer/gen/report"
 )
 
 // Session returns the state of a session, and whether it is owned.
@@ -30,6 +33,19 @@ func (r *Registry) Names(a Accessor, life Incarnation) bool {
 	c := &r.core
 	waits := c.kept.byAccessor[a] > 0 || c.outbox.head(a) != nil
 	return slices.ContainsFunc(c.lives(a, life), (*peer).named) || life.IsZero() && waits
+}
+
+// Refuses reports whether a REQUEST_DATA for a session is refused by the registry
+// itself, which has answered it or will: the attempt FAILED, was CANCELLED, or is one
+// that is never admitted (contract §8). It stays so while its creator's life lasts.
+func (r *Registry) Refuses(name SessionName) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.core.owned(name); s != nil {
+		return s.stands() == memberrules.StandingFailed
+	}
+	a := r.core.knownRequest(name.Request).find(name.Attempt)
+	return answerrules.Decide(report.MessageRequestData, r.core.standing(name, a)).Cancel
 }
 
 // Admission returns what is taken in now.

@@ -175,7 +175,7 @@ func (r *Registry) Cancel(at time.Duration, spec CancelSpec) (CancelResult, Effe
 
 // Requested says that a peer's REQUEST_DATA for a session has arrived (send
 // side). It is kept until the session is admitted, and answered at once where
-// the session holds nothing and never will (contract §8). Errors:
+// the session holds nothing and never will (contract §8; Refuses says which). Errors:
 // ErrInvalidArgument; ErrCapacity where the table of kept requests, or the peer's share, is full: the
 // request is dropped and the peer asks again.
 func (r *Registry) Requested(at time.Duration, session SessionName, from Member) (Effects, error) {

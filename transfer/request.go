@@ -6,7 +6,6 @@ package transfer
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -144,7 +143,7 @@ func (l *Link) requested(at time.Duration, m wire.RequestData) bool {
 		} else {
 			e.dropped(r, err)
 		}
-	case answers(effects, claim.Piece.Session):
+	case e.registry.Refuses(claim.Piece.Session): // the answer was queued, or will be
 		e.answered(r)
 	default:
 		p.connect("", m.Metadata, func(agent string, err error) {
@@ -183,14 +182,6 @@ func (l *Link) crowded(r *Request) {
 func (e *Endpoint) dropped(r *Request, err error) {
 	e.counts.requestsDropped.Add(1)
 	e.config.Log.Warn("request dropped", "request", r.piece, "peer", r.from.Accessor, "error", err)
-}
-
-// answers reports whether the registry has answered a request by itself.
-func answers(effects ownership.Effects, name ownership.SessionName) bool {
-	return slices.ContainsFunc(effects, func(f ownership.Effect) bool {
-		q, ok := f.(*ownership.Queued)
-		return ok && q.Message.Session() == name
-	})
 }
 
 // hand gives a request to the application once the peer's metadata is loaded.
