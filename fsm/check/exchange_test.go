@@ -4,6 +4,7 @@
 package check_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/kvxfer/kvxfer/fsm/check"
@@ -24,6 +25,34 @@ func TestSymmetryWhileCodesGrow(t *testing.T) {
 		some := explore(t, sys, check.Options{Replicas: 2, Symmetry: true}).States
 		if some >= all || 2*some < all {
 			t.Errorf("%s: %d states with symmetry, %d without", name, some, all)
+		}
+	}
+}
+
+// TestSymmetryOfNumbers: with r replicas the states are the multisets
+// of r words, and a set with one replica has nobody to exchange it with.
+func TestSymmetryOfNumbers(t *testing.T) {
+	for replicas, tc := range map[int]struct{ words, states int }{1: {4000, 4000}, 2: {120, 120 * 121 / 2}, 3: {40, 40 * 41 * 42 / 6}} {
+		set, err := load.NewSet(load.NewSource("counting.yaml", fmt.Appendf(nil, `
+system: counting
+doc: members that count for themselves
+replicas:
+  members: {max: 3, doc: who counts}
+variables:
+  n: {type: "0..%d[members]", doc: how far it is}
+actions:
+  go_on(m members):
+    doc: it goes on
+    refuse:
+      - {kind: reject, when: "n[m] == %[1]d", why: it is through}
+    do: "n[m]++"
+`, tc.words-1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := explore(t, set.Lookup("counting").(*load.System), check.Options{Replicas: replicas, Symmetry: true})
+		if r.States != tc.states {
+			t.Errorf("%d replicas: %d states, want %d", replicas, r.States, tc.states)
 		}
 	}
 }

@@ -11,11 +11,11 @@ import "math/bits"
 // the places of other components are.
 
 // exchanged returns the set whose last replica is component c, if its replicas are
-// exchanged.
+// exchanged. One that has a single replica is a number as any other.
 func (e *engine) exchanged(c int) (symmetricSet, bool) {
 	if e.sym {
 		for _, s := range e.symmetric {
-			if s.first+s.n-1 == c {
+			if s.n > 1 && s.first+s.n-1 == c {
 				return s, true
 			}
 		}

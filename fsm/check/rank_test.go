@@ -44,3 +44,16 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// TestTooManyPlaces: a product that no number holds is no small one.
+func TestTooManyPlaces(t *testing.T) {
+	e := &engine{sym: true, m: &model{}, symmetric: []symmetricSet{{first: 0, n: 6}}}
+	e.classes = []*class{{words: make([]word, 1000)}, {words: make([]word, 58254)}} // room for 1126 and 65536
+	for c := range 7 {
+		e.m.comps = append(e.m.comps, component{class: c / 6})
+	}
+	v := newVisited(e)
+	if v.bitmap(1<<20) || v.bits != nil {
+		t.Errorf("a bitmap of %d words", len(v.bits))
+	}
+}

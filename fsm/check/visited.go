@@ -3,6 +3,8 @@
 
 package check
 
+import "math/bits"
+
 // visited is the set of codes seen. It is a hash set at first. Once a bitmap over
 // every combination of the words seen so far is no larger, it is that bitmap.
 type visited struct {
@@ -143,14 +145,13 @@ func (v *visited) bitmap(most int) bool {
 	total := uint64(1)
 	for c := len(v.e.m.comps) - 1; c >= 0; c-- {
 		v.weight[c] = total
-		room := uint64(v.room[v.e.m.comps[c].class])
+		places := uint64(v.room[v.e.m.comps[c].class])
 		if s, ok := v.e.exchanged(c); ok {
-			total *= v.rankAll(s, room, total)
+			places = v.rankAll(s, places, total)
 			c = s.first
-		} else {
-			total *= room
 		}
-		if total>>6 >= uint64(most) {
+		high, low := bits.Mul64(total, places)
+		if total = low; high != 0 || total>>6 >= uint64(most) {
 			return false
 		}
 	}
