@@ -142,5 +142,8 @@ func (e *Endpoint) admit(side ownership.Side, direction backend.Direction, name 
 		s.leave()
 		return nil, err
 	}
+	e.mu.Lock()
+	s.admitted = true
+	e.mu.Unlock()
 	return s, nil
 }

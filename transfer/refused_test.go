@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer/wire"
 )
@@ -69,4 +70,40 @@ func TestRequestThatIsRefusedByItself(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestSessionThatIsNotAdmittedYet: while it is not known whether a name will be another
+// session's, nobody is told that nothing of his will be held under it. The admission may
+// be refused, and what he asked for before be served.
+func TestSessionThatIsNotAdmittedYet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d desk
+		e := host(t, d.take)
+		defer e.Halt()
+		g := mustVisit(t, e, "guest", 1)
+		name := of("router", 1)
+		g.asks(e, name, "first", 1)
+		first := d.arrived()
+		if len(first) != 1 {
+			t.Fatalf("%d requests", len(first))
+		}
+		for _, side := range []ownership.Side{ownership.Send, ownership.Receive} {
+			s, err := e.adopt(name, side, backend.Write, ownership.Member{Accessor: "other", Incarnation: ownership.Incarnation{9}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.asks(e, name, side.String(), uint64(side)+1)
+			if told := g.told(wire.KindSessionQuiesced); len(told) > 0 || !e.waits(first[0]) {
+				t.Errorf("%v: %v, while its request can be answered", side, told)
+			}
+			e.forget(name)
+			s.leave()
+		}
+		if _, err := first[0].Send(SendSpec{Region: mapped(t, e, "source")}); err != nil {
+			t.Error(err)
+		}
+		if n := len(d.arrived()); n != 2 {
+			t.Errorf("%d of 2 further pieces were handed over", n)
+		}
+	})
 }

@@ -28,6 +28,8 @@ type Session struct {
 	adding chan struct{}
 	peers  []Accessor // of the first piece, for later ones; not changed after Receive
 	label  string     // likewise
+	// admitted is guarded by endpoint.mu; until then nothing is known of what the name will be.
+	admitted bool
 	// retired is closed when the other ranks of the request let go of it; nil: there are none.
 	retired <-chan struct{}
 

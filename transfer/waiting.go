@@ -77,7 +77,7 @@ func (e *Endpoint) keep(r *Request) (fresh, room, foreign bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name := r.piece.Session
-	if s := e.sessions[name]; s != nil {
+	if s := e.sessions[name]; s != nil && s.admitted {
 		foreign = s.side != ownership.Send || !s.has(r.from.Accessor)
 		if foreign || s.answers(r.piece.Piece) {
 			return false, true, foreign
@@ -117,7 +117,7 @@ func (e *Endpoint) partFrom(r *Request) parting {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	name, how := r.piece.Session, others
-	if s := e.sessions[name]; s != nil {
+	if s := e.sessions[name]; s != nil && s.admitted {
 		if s.side == ownership.Send && s.has(r.from.Accessor) {
 			return alone
 		}
