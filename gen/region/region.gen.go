@@ -8,7 +8,8 @@
 // A System is a value that holds the whole decision state: it starts no goroutine, reads no clock,
 // takes no lock and does no I/O. Each action is one method. It appends what its caller has to do
 // to a slice of the caller's, and allocates nothing if that slice has room. A refused call changes
-// nothing, unless its doc says so. Members of a set are numbered from 0.
+// nothing, unless its doc says so. Members of a set are numbered from 0: an action refuses any
+// other number as an argument; what only reads must be given one of a member.
 package region
 
 import (
