@@ -173,12 +173,13 @@ func (p *clientPrinter) result(sum files.Summary, err error) error {
 }
 
 func (p *clientPrinter) print(sum files.Summary, e summaryEvent) error {
-	switch {
-	case p.flags.json:
+	if p.flags.json {
 		return p.app.json(e)
-	case e.Files > 1:
+	}
+	if e.Files > 1 {
 		p.table(sum)
-	case e.Failed > 0:
+	}
+	if e.Files == 1 && e.Failed > 0 || sum.Peer == "" { // or no peer was asked
 		return nil
 	}
 	what := sum.Results[0].File
