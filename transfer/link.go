@@ -115,7 +115,7 @@ func (e *Endpoint) handshake(ctx context.Context, stream Stream) (*Link, error) 
 	life := ownership.Incarnation(theirs.Incarnation)
 	select {
 	case p.attach <- struct{}{}:
-		defer func() { <-p.attach }()
+		defer p.detach()
 	case <-ctx.Done():
 		return nil, &Error{What: what, Kind: ErrHandshake, Err: ctx.Err()}
 	}

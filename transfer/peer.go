@@ -279,6 +279,18 @@ func (p *peer) disconnect() {
 	p.forget()
 }
 
+// detach gives the token of an Attach back. Where there is no life by then, the backend
+// has something to forget: it did not while the token was held, and what the handshake
+// has loaded may come after its end.
+func (p *peer) detach() {
+	<-p.attach
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.life.IsZero() {
+		p.backend.do(p.disconnect)
+	}
+}
+
 // forget is disconnect for a caller that holds the attach token.
 func (p *peer) forget() {
 	p.mu.Lock()

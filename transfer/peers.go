@@ -93,7 +93,7 @@ func (e *Endpoint) dropPeers(ctx context.Context) {
 		return
 	}
 	for _, old := range list {
-		if life := old.peer.quiet(); !life.IsZero() && old.peer.retire(life) && old.peer.disconnected(ctx) && old.peer.forgettable() && e.drop(old) {
+		if life := old.peer.quiet(); !life.IsZero() && old.peer.retire(life) && old.peer.disconnected(ctx) && e.drop(old) {
 			return
 		}
 	}
@@ -133,13 +133,17 @@ func (e *Endpoint) drop(old met) bool {
 // named is Registry.Names of the peer.
 func (p *peer) named(life ownership.Incarnation) bool { return p.endpoint.registry.Names(p.name, life) }
 
-// forgettable reports whether nothing is left of a peer: it has no life, the backend has
-// forgotten it, and nothing owned, kept or waiting names it.
-func (p *peer) forgettable() bool {
+// forgettable reports whether nothing is left of a peer: it is empty, and no call of the
+// backend runs or waits for it.
+func (p *peer) forgettable() bool { return p.backend.idle() && p.empty() }
+
+// empty reports whether a peer has no life, the backend has forgotten it, and nothing
+// owned, kept or waiting names it.
+func (p *peer) empty() bool {
 	p.mu.Lock()
 	left := !p.life.IsZero() || p.link != nil || p.agent != ""
 	p.mu.Unlock()
-	return !left && p.backend.idle() && !p.named(ownership.Incarnation{})
+	return !left && !p.named(ownership.Incarnation{})
 }
 
 // quiet returns the life of a peer whose stream is lost and to whom nothing is owed,
@@ -154,15 +158,16 @@ func (p *peer) quiet() ownership.Incarnation {
 	return p.life
 }
 
-// disconnected waits until the backend has forgotten a peer that is over, or refused.
+// disconnected waits until the backend has forgotten a peer whose life has ended, or
+// refused, and reports whether it is empty. The call that was waited for may still
+// be about to return.
 func (p *peer) disconnected(ctx context.Context) bool {
 	done := make(chan struct{})
 	p.backend.do(func() { close(done) })
 	select {
 	case <-done:
+		return p.empty()
 	case <-ctx.Done():
+		return false
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.agent == ""
 }
