@@ -29,8 +29,9 @@ func (s *Session) heldBack() (<-chan struct{}, error) {
 	}
 }
 
-// heldBack ends what still goes on in sessions that live on other ranks too, and returns
-// why one of them may not be closed yet, as Session.heldBack does. Nothing new is taken in.
+// heldBack returns why a session may not be closed yet for other ranks' sake, as
+// Session.heldBack does, and ends all that still goes on where there is one, as the
+// registry does where there is none. No session is taken in any more.
 func (e *Endpoint) heldBack() (retired <-chan struct{}, err error) {
 	if e.config.Retired == nil {
 		return nil, nil
@@ -43,14 +44,14 @@ func (e *Endpoint) heldBack() (retired <-chan struct{}, err error) {
 	}
 	e.mu.Unlock()
 	for _, s := range list {
-		waits, why := s.heldBack()
-		if why == nil {
-			continue
+		if waits, why := s.heldBack(); why != nil {
+			retired, err = waits, why
 		}
-		if s.Answer().Outcome == outcome.Active {
+	}
+	for _, s := range list {
+		if err != nil && s.Answer().Outcome == outcome.Active {
 			_, _ = s.Cancel() // an error says that it is over
 		}
-		retired, err = waits, why
 	}
 	return retired, err
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kvxfer/kvxfer/backend/loop"
+	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 	"github.com/kvxfer/kvxfer/transfer"
 )
@@ -83,6 +84,39 @@ func TestMemoryWaitsForOtherRanks(t *testing.T) {
 		if asked[1] != 1 || asked[2] != 1 || asked[3] != 1 {
 			t.Errorf("asked %v times", asked)
 		}
+	})
+}
+
+// Stop ends what is ACTIVE at once, also what lives here alone, while it waits for other ranks.
+func TestStopEndsWhatLivesHereAlone(t *testing.T) {
+	inVirtualTime(t, loop.Config{}, func(t *testing.T, g *rig) {
+		retired := make(chan struct{})
+		p := g.party("decode-1", func(c *transfer.Config) {
+			c.Retired = func(s ownership.SessionName) <-chan struct{} {
+				if s.Request.Number == 1 {
+					return retired
+				}
+				return nil
+			}
+		})
+		attach(t, g.s, p)
+		for _, region := range []*transfer.Region{p.region, p.extra("more")} {
+			_, err := p.Receive(t.Context(), transfer.ReceiveSpec{Region: region, From: transfer.FromPeers(sender)})
+			must(t, err)
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- p.Stop(t.Context()) }()
+		synctest.Wait()
+		for _, s := range p.Snapshot().Sessions {
+			if s.Outcome != outcome.Cancelled || s.Physical != ownership.PhysicalRetired {
+				t.Errorf("%v is %v, %v", s.Name, s.Outcome, s.Physical)
+			}
+		}
+		if n := p.Counters(); n.Sessions != 2 || len(stopped) > 0 {
+			t.Errorf("%d sessions, stopped %d times", n.Sessions, len(stopped))
+		}
+		close(retired)
+		must(t, <-stopped)
 	})
 }
 
