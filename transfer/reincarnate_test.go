@@ -312,6 +312,7 @@ func TestReincarnateWaitsForCalls(t *testing.T) {
 				if g.s.Incarnation() != before {
 					t.Error("another life has begun")
 				}
+				must(t, g.s.WaitAdmission(t.Context())) // it goes on as before
 				release()
 				must(t, errors.Join(rs.Wait(t.Context()), ss.Wait(t.Context()), rs.Drain(t.Context()), ss.Drain(t.Context())))
 			})

@@ -45,6 +45,7 @@ type party struct {
 	requests   chan *transfer.Request
 	keepOwning bool // the test ends while memory is owned
 	observes   bool // the timeline comes to lines
+	log        book // what nobody else reads
 }
 
 // rig is a fabric with a sender and a receiver, in virtual time.
@@ -99,6 +100,7 @@ func (g *rig) party(name string, change ...func(*transfer.Config)) *party {
 		Contain:   func(c ownership.Containment) error { p.contain(c); return nil },
 		Observe:   p.observe,
 		OnRequest: func(r *transfer.Request) { p.requests <- r },
+		Log:       p.log.logger(0),
 	}
 	observe := reflect.ValueOf(config.Observe).Pointer()
 	for _, f := range change {
@@ -150,7 +152,12 @@ func (p *party) end() {
 	} else if p.observes && p.count(" -> CLOSED") == 0 {
 		p.t.Errorf("%s: the timeline has a gap: its end is not told", p.Name())
 	}
-	_ = p.arena.Close()
+	if err := p.arena.Close(); err != nil && !p.keepOwning && !p.t.Failed() {
+		p.t.Errorf("%s: memory is held after the end: %v", p.Name(), err)
+	}
+	if n := p.log.count("level=ERROR"); n != 0 && !p.keepOwning {
+		p.t.Errorf("%s says that something is wrong:\n%s", p.Name(), strings.Join(p.log.lines(), "\n"))
+	}
 }
 
 // attach joins two endpoints by a stream in memory.
