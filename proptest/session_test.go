@@ -144,6 +144,22 @@ func (p plan) label() string {
 	return fmt.Sprintf("%s %d %d %d %s", p.how, p.area, p.after, p.fault, p.chosen)
 }
 
+// pause waits, and reports whether the request is still to be answered. Nothing is waited
+// for without a timer: one that is due at once runs on the goroutine that looks at it, and
+// the race detector of Go 1.26 crashes where two of one bubble do so at the same time.
+func (p *node) pause(d time.Duration, r *transfer.Request) bool {
+	if d <= 0 {
+		return true
+	}
+	select {
+	case <-time.After(d):
+		return true
+	case <-r.Withdrawn():
+	case <-p.dead:
+	}
+	return false
+}
+
 // answer does what the label of a request asks for.
 func (p *node) answer(r *transfer.Request) {
 	var l plan
@@ -155,11 +171,7 @@ func (p *node) answer(r *transfer.Request) {
 		if l.chosen != "-" && l.chosen != p.name {
 			return // a candidate that is not chosen says nothing, and never begins
 		}
-		select {
-		case <-time.After(l.after):
-		case <-r.Withdrawn():
-			return
-		case <-p.dead:
+		if !p.pause(l.after, r) {
 			return
 		}
 		switch {
