@@ -6,6 +6,7 @@ package transfer
 import (
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"runtime"
 	"slices"
 	"sync"
@@ -25,7 +26,15 @@ func host(t *testing.T, change ...func(*Config)) *Endpoint {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Name: "host", Backend: agent, Contain: func(ownership.Containment) error { t.Error("FATAL"); return nil }}
+	var lines told // what nobody else reads
+	t.Cleanup(func() {
+		for _, part := range []string{"level=ERROR", "msg=watermark", "msg=gone", "msg=notification"} {
+			if lines.count(part) != 0 {
+				t.Errorf("the host says that something is wrong:\n%s", lines.all.String())
+			}
+		}
+	})
+	c := Config{Name: "host", Backend: agent, Log: slog.New(slog.NewTextHandler(&lines, nil)), Contain: func(ownership.Containment) error { t.Error("FATAL"); return nil }}
 	for _, f := range change {
 		f(&c)
 	}
