@@ -76,6 +76,7 @@ func TestReincarnateThatDoesNotBegin(t *testing.T) {
 				must(t, err)
 				must(t, errors.Join(rs.Drain(t.Context()), ss.Drain(t.Context())))
 				g.reincarnate(p, nil)
+				attach(t, g.s, p) // for the last reports
 			})
 		})
 	}
