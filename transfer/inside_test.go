@@ -206,6 +206,9 @@ func TestRegionOfBlocksUnderATakenName(t *testing.T) {
 				t.Errorf("%v, pins %v", err, pool.Blocks().Pins())
 			}
 		}
+		if list := e.everyRegion(); len(list) != 1 || list[0].ID() != "kv" {
+			t.Errorf("%d regions are known, want the pool's alone", len(list))
+		}
 	})
 }
 

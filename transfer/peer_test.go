@@ -104,6 +104,9 @@ func TestFencedPeerIsNotAsked(t *testing.T) {
 			p := bare(e, "x")
 			p.out.replies = []wire.Sequenced{decline, ask, quiesced}
 			p.fence(test.spec)
+			if asks := slices.Contains(p.out.replies, wire.Sequenced(ask)); asks != (test.left == 3) {
+				t.Errorf("%+v: it is asked: %v", test.spec, asks)
+			}
 			if len(p.out.replies) != test.left || p.life.IsZero() != test.over || p.isGone(ownership.Incarnation{1}) != test.over {
 				t.Errorf("%+v: %v is left, its life is %v", test.spec, p.out.replies, p.life)
 			}
