@@ -4,6 +4,7 @@
 package transfer_test
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"os/exec"
@@ -189,10 +190,11 @@ type deviceMemory struct {
 	ordinal int
 	on      bool
 	held    int
+	length  int // in place of the arena's, unless zero
 }
 
 func (d *deviceMemory) Addr() uintptr         { return d.arena.Addr() }
-func (d *deviceMemory) Len() int              { return d.arena.Len() }
+func (d *deviceMemory) Len() int              { return cmp.Or(d.length, d.arena.Len()) }
 func (d *deviceMemory) Device() (int, bool)   { return d.ordinal, d.on }
 func (d *deviceMemory) Hold() (func(), error) { d.held++; return func() { d.held-- }, nil }
 
@@ -212,7 +214,14 @@ func TestRegisterDevice(t *testing.T) {
 		if m.held != 0 {
 			t.Errorf("held %d times", m.held)
 		}
-		m.on = false
+		m.on, m.length = false, -1
+		_, err = g.r.RegisterDevice("vram", m)
+		wantErr(t, err, transfer.ErrConfig)
+		wantText(t, err, "0 bytes")
+		if m.held != 0 {
+			t.Errorf("held %d times", m.held)
+		}
+		m.length = 0
 		region, err := g.r.RegisterDevice("vram", m) // the name is free again
 		must(t, err)
 		if m.held != 1 || region.Memory().Space != (backend.Space{}) {

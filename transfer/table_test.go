@@ -210,7 +210,7 @@ func TestSegments(t *testing.T) {
 		false: {{Addr: 1020, Len: 5}, {Addr: 1000, Len: 20}, {Addr: 1025, Len: 1}},
 		true:  {{Addr: 1020, Len: 5}, {Addr: 1000, Len: 21}},
 	} {
-		if err := apart(r, list); (err != nil) != overlap || overlap && !strings.Contains(err.Error(), "region R: invalid argument: two blocks of one source overlap at offset 20") {
+		if err := apart(r, list); (err != nil) != overlap || overlap && !strings.HasSuffix(err.Error(), "region R: invalid argument: two blocks of one source overlap at offset 20") {
 			t.Errorf("%v: error is %v", list, err)
 		}
 	}
