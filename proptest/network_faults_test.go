@@ -22,8 +22,8 @@ var networkFault = []struct{ file, from, to string }{
 	{"gen/receive/receive.gen.go", "	if s.outcome == outcome.Active || !s.Settled() {\n", "	if false {\n"},
 }
 
-// A library with that fault fails TestNetwork, and the scenario file that it writes
-// fails in the same step with that library, and passes with the true one.
+// A library with that fault fails TestNetwork, and the scenario file that it writes fails
+// with that library, and passes with the true one.
 func TestNetworkFindsFaults(t *testing.T) {
 	root, err := filepath.Abs("..")
 	if err != nil {
@@ -43,13 +43,15 @@ func TestNetworkFindsFaults(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 	}
-	said := regexp.MustCompile(`kvxfer replay (\S+\.yaml)\s+replayed, it fails: script:(\d+):`).FindStringSubmatch(text)
+	said := regexp.MustCompile(`kvxfer replay (\S+\.yaml)\s+replayed, it fails: script:\d+:`).FindStringSubmatch(text)
 	if said == nil {
 		t.Fatalf("no scenario file fails\n%s", text)
 	}
+	// Each run writes the file again, and which steps come before the fault's is not always
+	// the same: goroutines have no order.
 	replayed, err := exec.Command(kvxfer["faulty"], "replay", said[1]).CombinedOutput()
-	if line := ":" + said[2] + ":"; err == nil || !strings.Contains(string(replayed), line) {
-		t.Errorf("the faulty library does not fail at line %s: %v\n%s", said[2], err, replayed)
+	if err == nil || !strings.Contains(string(replayed), "1 of 1 scenario failed") {
+		t.Errorf("the faulty library does not fail: %v\n%s", err, replayed)
 	}
 	if replayed, err := exec.Command(kvxfer["true"], "replay", said[1]).CombinedOutput(); err != nil {
 		t.Errorf("the true library: %v\n%s", err, replayed)
