@@ -42,7 +42,7 @@ func (h *history) tell(upTo int, filed bool) *teller {
 	t := &teller{
 		world: &world{test: fmt.Sprintf("network-%s-%d", h.name, h.life), model: model.New(c)},
 		named: make(map[string]int), over: make(map[string]int), open: make(map[model.Member]bool),
-		claims: make(map[model.PieceName]*ownership.Step), sent: make(map[uint64]model.Message), cut: -1, filed: filed,
+		claims: make(map[model.PieceName]*ownership.Step), sent: make(map[uint64]model.Message), cut: -1, differed: -1, filed: filed,
 	}
 	t.script = script{config: c, pieces: make(map[string]bool), requests: make(map[model.Request]bool)}
 	h.mu.Lock()
@@ -51,17 +51,27 @@ func (h *history) tell(upTo int, filed bool) *teller {
 		if t.step(&h.steps[i]); t.odd && t.cut < 0 {
 			t.cut = i
 		}
+		if t.differs != "" && t.differed < 0 {
+			t.differed = i
+		}
 	}
 	return t
 }
 
-// file tells as much of the history as a file can express.
+// file tells as much of the history as a file can express, and nothing after an answer
+// that the contract does not want: what a registry does then is no more about the model's.
 func (h *history) file() *teller {
-	if t := h.tell(allSteps, true); t.cut < 0 {
-		return t
-	} else {
-		return h.tell(t.cut, true)
+	t, upTo := h.tell(allSteps, true), allSteps
+	if t.cut >= 0 {
+		upTo = t.cut
 	}
+	if t.differed >= 0 {
+		upTo = min(upTo, t.differed+1)
+	}
+	if upTo == allSteps {
+		return t
+	}
+	return h.tell(upTo, true)
 }
 
 // report writes the scenario file, and says where it is and what comes of it.
@@ -121,6 +131,7 @@ type teller struct {
 	odd         bool   // a file has no expression for a step
 	cut         int    // the first such one, -1: none
 	differs     string // the first answer that the contract does not want
+	differed    int    // the step that it is of, -1: none
 }
 
 // step tells one, after the time up to it.
