@@ -5,9 +5,11 @@ package transfer
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/kvxfer/kvxfer/backend"
 	"github.com/kvxfer/kvxfer/memory"
@@ -34,6 +36,50 @@ func TestLinesOfTheLog(t *testing.T) {
 			t.Errorf("%s: %q, want %q in it and not %q", name, line, tc.has, tc.not)
 		}
 	}
+}
+
+// lines is a log that keeps its records.
+type lines struct{ kept []slog.Record }
+
+func (l *lines) Enabled(context.Context, slog.Level) bool { return true }
+func (l *lines) Handle(_ context.Context, r slog.Record) error {
+	l.kept = append(l.kept, r)
+	return nil
+}
+func (l *lines) WithAttrs([]slog.Attr) slog.Handler { return l }
+func (l *lines) WithGroup(string) slog.Handler      { return l }
+
+// TestLineHasNoSource: it is about what happened, not about the code that writes the log.
+func TestLineHasNoSource(t *testing.T) {
+	var l lines
+	logEvent(slog.New(&l), Event{Endpoint: "e", Effect: &ownership.SessionSettled{}})
+	if len(l.kept) != 1 || l.kept[0].PC != 0 || l.kept[0].Level != slog.LevelDebug {
+		t.Errorf("the log has %+v", l.kept)
+	}
+}
+
+// TestFenceOfOneAccessor: what is retained of others is not named, the latest are kept
+// and no fewer than there is room for, and a life that is over was one.
+func TestFenceOfOneAccessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := host(t)
+		defer e.Halt()
+		mustVisit(t, e, "guest", 1)
+		asked(t, e, mapped(t, e, "kv"))
+		e.fences = make([]Fenced, maxFences)
+		done, err := e.fence(ownership.FenceSpec{Accessor: "other", Scope: ownership.All}, "none")
+		if err != nil || len(done.Retained) != 0 || len(e.fences) != maxFences || e.fences[maxFences-1].Accessor != "other" {
+			t.Errorf("%v, %v; %d are kept", done, err, len(e.fences))
+		}
+		if len(e.registry.Retained()) == 0 {
+			t.Error("nothing of the guest is retained")
+		}
+		p := bare(e, "late")
+		p.life, p.gone = ownership.Incarnation{}, formerLives{{1}}
+		if !p.lived(ownership.Incarnation{}) || !p.lived(ownership.Incarnation{1}) || p.lived(ownership.Incarnation{2}) {
+			t.Error("it lived once")
+		}
+	})
 }
 
 // TestBlocksOfAPool: a region may have as many as the allocator can count, however long

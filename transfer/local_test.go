@@ -166,6 +166,9 @@ func TestGatherThatIsLate(t *testing.T) {
 		wantAnswer(t, ss, "FAILED, cause doubt, origin local")
 		g.fabric.Advance(2)
 		must(t, errors.Join(ss.Drain(t.Context()), rs.Drain(t.Context())))
+		if n := g.s.count("operation prefill"); n != 0 {
+			t.Errorf("a local copy is called an operation %d times", n)
+		}
 		g.s.expect("local copy", "our wait for it ran out", "settle: IN_DOUBT -> FAILED_QUIESCED", "released")
 		synctest.Wait()
 		if !gather.Released() {
