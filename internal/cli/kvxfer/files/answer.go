@@ -85,7 +85,7 @@ func (l *life) reply(peer string, m message) (n note, err error) {
 }
 
 func (l *life) sendNote(r *transfer.Request, n note) error {
-	one, err := l.slotFor(r, l.notes)
+	one, err := l.free(r.Withdrawn(), l.notes)
 	if err != nil {
 		return err
 	}
@@ -135,10 +135,6 @@ func (l *life) send(r *transfer.Request, one *slot, blocks []transfer.Block) err
 	}
 	_ = l.settle(l.ctx, s, one, nil)
 	return nil // answered, whatever came of it
-}
-
-func (l *life) slotFor(r *transfer.Request, of *slots) (*slot, error) {
-	return l.free(r.Withdrawn(), of)
 }
 
 // free waits for a slot that may be filled anew, as long as anybody wants it.

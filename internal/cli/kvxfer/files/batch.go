@@ -150,34 +150,17 @@ func (b *batch) summary() Summary {
 
 // run moves what is left, several files at once, until ctx ends.
 func (b *batch) run(ctx context.Context, l *life, peer string, m move) error {
-	work := make(chan *item)
-	var workers sync.WaitGroup
-	for range l.node.config.Parallel {
-		workers.Go(func() {
-			for it := range work {
-				if it.began.IsZero() {
-					it.began = time.Now()
-				}
-				err := m(l, ctx, peer, &b.Job, it)
-				if err != nil && ctx.Err() != nil {
-					continue // with the next life it goes on
-				}
-				it.end(err)
-				b.ended(it)
-			}
-		})
-	}
-	for _, it := range b.left() {
-		select {
-		case work <- it:
-			continue
-		case <-ctx.Done():
+	return spread(ctx, l.node.config.Parallel, b.left(), func(it *item) {
+		if it.began.IsZero() {
+			it.began = time.Now()
 		}
-		break
-	}
-	close(work)
-	workers.Wait()
-	return context.Cause(ctx)
+		err := m(l, ctx, peer, &b.Job, it)
+		if err != nil && ctx.Err() != nil {
+			return // with the next life it goes on
+		}
+		it.end(err)
+		b.ended(it)
+	})
 }
 
 func (b *batch) ended(it *item) {

@@ -9,7 +9,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"runtime"
@@ -60,32 +59,16 @@ func writeHashed(w io.WriterAt, offset int64, data []byte) (Digest, error) {
 // hashChunks reads chunks of a file for their digests alone, several at once. One that
 // cannot be read is left out. The error is that ctx has ended.
 func hashChunks(ctx context.Context, r io.ReaderAt, shape Shape, chunks []int64, got func(i int64, d Digest)) error {
-	work := make(chan int64)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), max(1, len(chunks))) {
-		workers.Go(func() {
-			h, buf := sha256.New(), make([]byte, hashBlock)
-			for i := range work {
-				if d, err := hashAt(h, r, shape, i, buf); err == nil {
-					got(i, d)
-				}
-			}
-		})
-	}
-	for _, i := range chunks {
-		if ctx.Err() != nil {
-			break
+	return spread(ctx, min(runtime.GOMAXPROCS(0), len(chunks)), chunks, func(i int64) {
+		if d, err := hashAt(r, shape, i); err == nil {
+			got(i, d)
 		}
-		work <- i
-	}
-	close(work)
-	workers.Wait()
-	return context.Cause(ctx)
+	})
 }
 
-func hashAt(h hash.Hash, r io.ReaderAt, shape Shape, i int64, buf []byte) (Digest, error) {
+func hashAt(r io.ReaderAt, shape Shape, i int64) (Digest, error) {
 	offset, n := shape.at(i)
-	h.Reset()
+	h, buf := sha256.New(), make([]byte, min(n, hashBlock))
 	got, err := io.CopyBuffer(h, onlyReader{io.NewSectionReader(r, offset, n)}, buf)
 	if err == nil && got < n {
 		err = io.ErrUnexpectedEOF
@@ -152,6 +135,18 @@ func (d *digests) missing() (list []int64) {
 		}
 	}
 	return list
+}
+
+// complete hashes the chunks of a file whose digests are not known, and gives each to got,
+// which sets it.
+func (d *digests) complete(ctx context.Context, name string, r io.ReaderAt, shape Shape, got func(i int64, of Digest)) error {
+	if err := hashChunks(ctx, r, shape, d.missing(), got); err != nil {
+		return err
+	}
+	if len(d.missing()) > 0 {
+		return fmt.Errorf("%s: cannot be read", name)
+	}
+	return nil
 }
 
 // root is the digest of the file, once all of its chunks' are known.

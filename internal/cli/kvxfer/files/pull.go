@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"sync"
 	"time"
 
 	"github.com/kvxfer/kvxfer/transfer"
@@ -22,28 +21,11 @@ const attempts = 5
 func (l *life) pull(ctx context.Context, peer, name string, op Op, s *Sink) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	work := make(chan int64)
-	var workers sync.WaitGroup
-	for range l.node.config.Parallel {
-		workers.Go(func() {
-			for i := range work {
-				if err := l.chunk(ctx, peer, name, op, s, i); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for _, i := range s.missing() {
-		select {
-		case work <- i:
-			continue
-		case <-ctx.Done():
+	return spread(ctx, l.node.config.Parallel, s.missing(), func(i int64) {
+		if err := l.chunk(ctx, peer, name, op, s, i); err != nil {
+			cancel(err)
 		}
-		break
-	}
-	close(work)
-	workers.Wait()
-	return context.Cause(ctx)
+	})
 }
 
 // chunk gets one chunk, in as many attempts as are worth it.

@@ -92,13 +92,10 @@ func inPlace(ctx context.Context, root *os.Root, name string, shape Shape) (*Sin
 	}
 	defer func() { _ = f.Close() }()
 	s := &Sink{root: root, name: name, shape: shape, digests: newDigests(shape), done: new(atomic.Int64)}
-	if err := hashChunks(ctx, f, shape, s.missing(), s.took); err != nil {
+	if err := s.digests.complete(ctx, name, f, shape, s.took); err != nil {
 		return nil, err
 	}
 	s.Resumed = shape.Size
-	if len(s.missing()) > 0 {
-		return nil, fmt.Errorf("%s: cannot be read", name)
-	}
 	return s, nil
 }
 

@@ -145,11 +145,8 @@ func (s *Source) complete(name string, shape Shape, l *lent) error {
 		return err
 	}
 	defer func() { _ = f.Close() }()
-	if err := hashChunks(s.ctx, f, shape, l.missing(), func(i int64, d Digest) { l.set(i, d) }); err != nil {
+	if err := l.complete(s.ctx, name, f, shape, func(i int64, d Digest) { l.set(i, d) }); err != nil {
 		return err
-	}
-	if len(l.missing()) > 0 {
-		return fmt.Errorf("%s: cannot be read", name)
 	}
 	return s.same(name, shape)
 }
