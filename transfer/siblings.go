@@ -4,6 +4,9 @@
 package transfer
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/kvxfer/kvxfer/gen/outcome"
 	"github.com/kvxfer/kvxfer/ownership"
 )
@@ -38,18 +41,18 @@ func (e *Endpoint) heldBack() (retired <-chan struct{}, err error) {
 	}
 	e.mu.Lock()
 	e.closing = true
-	list := make([]*Session, 0, len(e.sessions))
-	for _, s := range e.sessions {
-		list = append(list, s)
-	}
+	list := slices.Collect(maps.Values(e.sessions))
 	e.mu.Unlock()
 	for _, s := range list {
 		if waits, why := s.heldBack(); why != nil {
 			retired, err = waits, why
 		}
 	}
+	if err == nil {
+		return nil, nil
+	}
 	for _, s := range list {
-		if err != nil && s.Answer().Outcome == outcome.Active {
+		if s.Answer().Outcome == outcome.Active {
 			_, _ = s.Cancel() // an error says that it is over
 		}
 	}

@@ -94,6 +94,16 @@ func (a *attack) collect(ctx context.Context, patience time.Duration) {
 
 func (a *attack) victim() int { return a.rng.IntN(a.spec.Nodes) }
 
+// others are the nodes but one.
+func (a *attack) others(v int) (list []int) {
+	for i := range a.spec.Nodes {
+		if i != v {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -108,12 +118,10 @@ func (a *attack) inFlight(ctx context.Context, v int) error {
 	if err := a.holdAll(ctx, true); err != nil {
 		return err
 	}
-	for i := range a.spec.Nodes {
-		if i != v {
-			for _, read := range []bool{false, true} {
-				a.ask(v, i, read, 0)
-				a.ask(i, v, read, 0)
-			}
+	for _, i := range a.others(v) {
+		for _, read := range []bool{false, true} {
+			a.ask(v, i, read, 0)
+			a.ask(i, v, read, 0)
 		}
 	}
 	pause(ctx, 50*time.Millisecond) // for the requests to arrive
@@ -124,11 +132,9 @@ func (a *attack) inFlight(ctx context.Context, v int) error {
 	if err := a.nodes[v].Child.Stop(ctx); err != nil {
 		return err
 	}
-	for i := range a.spec.Nodes {
-		if i != v {
-			if err := a.holdOne(ctx, i, false); err != nil {
-				return err
-			}
+	for _, i := range a.others(v) {
+		if err := a.holdOne(ctx, i, false); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -185,12 +191,10 @@ func (a *attack) killBeforePost(ctx context.Context) error {
 	if err := a.holdOne(ctx, v, true); err != nil {
 		return err
 	}
-	for i := range a.spec.Nodes {
-		if i != v {
-			a.ask(i, v, false, 0)
-			a.ask(i, v, true, 0)
-			a.ask(v, i, false, 0)
-		}
+	for _, i := range a.others(v) {
+		a.ask(i, v, false, 0)
+		a.ask(i, v, true, 0)
+		a.ask(v, i, false, 0)
 	}
 	pause(ctx, 50*time.Millisecond)
 	a.kill(v)
@@ -216,10 +220,8 @@ func (a *attack) killAfter(ctx context.Context) error {
 	a.traffic(6, 0)
 	a.collect(ctx, 10*time.Second)
 	a.kill(v)
-	for i := range a.spec.Nodes {
-		if i != v {
-			a.ask(i, v, a.rng.IntN(2) == 0, 0)
-		}
+	for _, i := range a.others(v) {
+		a.ask(i, v, a.rng.IntN(2) == 0, 0)
 	}
 	return nil
 }

@@ -57,21 +57,16 @@ func (a *attack) metadataLost(ctx context.Context) error {
 	if err := a.inFlight(ctx, v); err != nil {
 		return err
 	}
-	for i := range a.nodes {
-		if i != v {
-			if err := a.forget(ctx, i, s.Agent); err != nil {
-				return err
-			}
+	for _, i := range a.others(v) {
+		if err := a.forget(ctx, i, s.Agent); err != nil {
+			return err
 		}
 	}
 	pause(ctx, 2*operationWait)
 	if err := a.nodes[v].Continue(ctx); err != nil {
 		return err
 	}
-	for i := range a.nodes {
-		if i == v {
-			continue
-		}
+	for _, i := range a.others(v) {
 		if err := a.forgotten(ctx, i, v, s.Agent); err != nil {
 			return err
 		}
