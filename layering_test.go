@@ -48,7 +48,8 @@ var layers = map[string]layer{
 	"proptest":       {},
 	"proptest/model": {},
 	// Makes mutants of the core for the tests to find.
-	"internal/mutate": {},
+	"internal/mutate":  {ours: []string{"internal/overlay"}},
+	"internal/overlay": {},
 
 	// fsmgen's own: what loads, checks, draws and emits.
 	"fsm/expr":      {},
@@ -97,7 +98,7 @@ var layers = map[string]layer{
 
 	// Commands.
 	"internal/cli/exit":   {},
-	"internal/coverage":   {ours: []string{"fsm", "fsm/load"}},
+	"internal/coverage":   {ours: []string{"fsm", "fsm/load", "internal/overlay"}},
 	"internal/bench":      {ours: []string{"*"}},
 	"internal/proc":       {third: []string{"golang.org/x/sys"}},
 	"internal/cli/fsmgen": {ours: []string{"*"}, third: []string{"github.com/spf13", "golang.org/x", "github.com/rogpeppe/go-internal/diff"}},

@@ -6,13 +6,13 @@
 package proptest
 
 import (
-	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/kvxfer/kvxfer/internal/overlay"
 )
 
 // networkFault is a mistake that a library could have: a session with a live claim is
@@ -29,16 +29,16 @@ func TestNetworkFindsFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay := faultOverlay(t, root)
+	list := faultOverlay(t, root)
 	kvxfer := make(map[string]string)
-	for name, flags := range map[string][]string{"faulty": {"-overlay", overlay}, "true": nil} {
+	for name, flags := range map[string][]string{"faulty": {"-overlay", list}, "true": nil} {
 		kvxfer[name] = filepath.Join(t.TempDir(), "kvxfer")
 		args := append(append([]string{"build"}, flags...), "-o", kvxfer[name], "./cmd/kvxfer")
 		if text, err := goTool(t, root, args...); err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}
 	}
-	file := failedFile(t, root, overlay)
+	file := failedFile(t, root, list)
 	replayed, err := exec.Command(kvxfer["faulty"], "replay", file).CombinedOutput()
 	if err == nil || !strings.Contains(string(replayed), "1 of 1 scenario failed") {
 		t.Errorf("the faulty library does not fail: %v\n%s", err, replayed)
@@ -52,11 +52,11 @@ func TestNetworkFindsFaults(t *testing.T) {
 // one that ends early, before a step for which a file has no name, may not come to it.
 // Each run writes its file again, and which steps come before the fault's is not always
 // the same, since goroutines have no order.
-func failedFile(t *testing.T, root, overlay string) string {
+func failedFile(t *testing.T, root, list string) string {
 	t.Helper()
 	fails := regexp.MustCompile(`kvxfer replay (\S+\.yaml)\n(?:.*it ends early.*\n)?\s*replayed, it fails: script:\d+:`)
 	for range 10 {
-		text, err := goTool(t, root, "test", "-vet=off", "-count=1", "-timeout=5m", "-overlay", overlay, "-run", "^TestNetwork$", "./proptest",
+		text, err := goTool(t, root, "test", "-vet=off", "-count=1", "-timeout=5m", "-overlay", list, "-run", "^TestNetwork$", "./proptest",
 			"-rapid.nofailfile", "-rapid.shrinktime=1s", "-proptest.out", t.TempDir())
 		if err == nil || !strings.Contains(text, "--- FAIL: TestNetwork") {
 			t.Fatalf("TestNetwork does not fail: %v\n%s", err, text)
@@ -79,27 +79,14 @@ func goTool(t *testing.T, root string, args ...string) (string, error) {
 // faultOverlay writes the edited files and the list that the go command takes.
 func faultOverlay(t *testing.T, root string) string {
 	t.Helper()
-	dir, replace := t.TempDir(), make(map[string]string)
+	faulty := overlay.New(t.TempDir())
 	for _, e := range networkFault {
-		path := filepath.Join(root, e.file)
-		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n := strings.Count(string(data), e.from); n != 1 {
-			t.Fatalf("%s has %d times %q: the fault does not fit any more", e.file, n, e.from)
-		}
-		replace[path] = filepath.Join(dir, filepath.Base(path))
-		if err := os.WriteFile(replace[path], []byte(strings.Replace(string(data), e.from, e.to, 1)), 0o644); err != nil {
-			t.Fatal(err)
+		if err := faulty.Edit(filepath.Join(root, e.file), e.from, e.to); err != nil {
+			t.Fatalf("%v: bring this fault up to date", err)
 		}
 	}
-	data, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := faulty.Write()
 	if err != nil {
-		t.Fatal(err)
-	}
-	list := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(list, data, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return list

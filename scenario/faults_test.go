@@ -6,7 +6,6 @@
 package scenario_test
 
 import (
-	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -16,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/kvxfer/kvxfer/internal/overlay"
 )
 
 // Generated systems: of a piece that receives, of a session, and of a region.
@@ -96,8 +97,8 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 	for _, name := range chosenFaults(t) {
 		t.Run(name, func(t *testing.T) {
-			overlay := writeOverlay(t, root, faults[name])
-			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-timeout=60s", "-overlay", overlay, "-run", "^TestFiles$", "./scenario")
+			list := writeOverlay(t, root, faults[name])
+			cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-count=1", "-timeout=60s", "-overlay", list, "-run", "^TestFiles$", "./scenario")
 			cmd.Dir = root
 			out, err := cmd.CombinedOutput()
 			switch text := string(out); {
@@ -115,36 +116,15 @@ func TestFaultsAreFound(t *testing.T) {
 // writeOverlay writes the edited files and the list that the go command takes.
 func writeOverlay(t *testing.T, root string, edits []edit) string {
 	t.Helper()
-	dir := t.TempDir()
-	text := make(map[string]string)
+	faulty := overlay.New(t.TempDir())
 	for _, e := range edits {
-		if text[e.file] == "" {
-			source, err := os.ReadFile(filepath.Join(root, "ownership", e.file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text[e.file] = string(source)
+		if err := faulty.Edit(filepath.Join(root, "ownership", e.file), e.from, e.to); err != nil {
+			t.Fatalf("%v: bring this fault up to date", err)
 		}
-		if n := strings.Count(text[e.file], e.from); n != 1 {
-			t.Fatalf("%s has %q %d times, want once: bring this fault up to date", e.file, e.from, n)
-		}
-		text[e.file] = strings.Replace(text[e.file], e.from, e.to, 1)
 	}
-	replace := make(map[string]string)
-	for file, source := range text {
-		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		if err := os.WriteFile(path, []byte(source), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		replace[filepath.Join(root, "ownership", file)] = path
-	}
-	list, err := json.Marshal(map[string]any{"Replace": replace})
+	list, err := faulty.Write()
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(path, list, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	return list
 }

@@ -4,7 +4,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/kvxfer/kvxfer/fsm/load"
+	"github.com/kvxfer/kvxfer/internal/overlay"
 )
 
 // noting is what the overlay adds to package fsm. A thing is written when it is
@@ -74,17 +74,8 @@ func NoteError(noted *bool, e *CallError, what string) error {
 // instrument writes an overlay in which machines, tables and systems note what they
 // are asked. It returns the guards of each system: the names of its refusals.
 func instrument(set *load.Set, work string) (map[string][]guard, error) {
-	overlay := map[string]string{}
-	put := func(path, text string) error {
-		to := filepath.Join(work, strings.ReplaceAll(path, "/", "_"))
-		from, err := filepath.Abs(path)
-		if err != nil {
-			return err
-		}
-		overlay[from] = to
-		return os.WriteFile(to, []byte(text), 0o644)
-	}
-	if err := put("fsm/note.go", noting); err != nil {
+	replaced := overlay.New(work)
+	if err := replaced.Put("fsm/note.go", []byte(noting)); err != nil {
 		return nil, err
 	}
 	guards := map[string][]guard{}
@@ -107,7 +98,7 @@ func instrument(set *load.Set, work string) (map[string][]guard, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := put(path, text); err != nil {
+		if err := replaced.Put(path, []byte(text)); err != nil {
 			return nil, err
 		}
 	}
@@ -120,14 +111,11 @@ func instrument(set *load.Set, work string) (map[string][]guard, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := put(checker, text); err != nil {
+	if err := replaced.Put(checker, []byte(text)); err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(map[string]any{"Replace": overlay})
-	if err != nil {
-		return nil, err
-	}
-	return guards, os.WriteFile(filepath.Join(work, "overlay.json"), b, 0o644)
+	_, err = replaced.Write()
+	return guards, err
 }
 
 // noteMachine notes each cell: state and event.

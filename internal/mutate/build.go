@@ -18,6 +18,8 @@ import (
 	"strings"
 
 	_ "embed"
+
+	"github.com/kvxfer/kvxfer/internal/overlay"
 )
 
 //go:embed switch.go.txt
@@ -74,17 +76,8 @@ func load(dir string) (*source, error) {
 // mutate writes the package with a switch for each of its mutants into a folder, and an
 // overlay for the Go tool that puts those files in the place of the package's.
 func (s *source) mutate(folder string) ([]*mutant, string, error) {
-	root, err := os.Getwd()
-	if err != nil {
-		return nil, "", err
-	}
 	var mutants []*mutant
-	replace := map[string]string{}
-	put := func(name string, text []byte) error {
-		to := filepath.Join(folder, s.types.Name()+"-"+name)
-		replace[filepath.Join(root, s.dir, name)] = to
-		return os.WriteFile(to, text, 0o644)
-	}
+	replaced := overlay.New(folder)
 	ids, seen := 0, map[string]int{}
 	for i, tree := range s.trees {
 		text, err := os.ReadFile(filepath.Join(s.dir, s.files[i]))
@@ -94,19 +87,15 @@ func (s *source) mutate(folder string) ([]*mutant, string, error) {
 		f := &finder{pkg: s, file: tree, text: text, name: filepath.Join(s.dir, s.files[i]), next: func() int { ids++; return ids }, seen: seen}
 		f.find()
 		mutants = append(mutants, f.mutants...)
-		if err := put(s.files[i], apply(text, f.edits)); err != nil {
+		if err := replaced.Put(f.name, apply(text, f.edits)); err != nil {
 			return nil, "", err
 		}
 	}
-	if err := put("mutant.go", []byte(strings.Replace(switchText, "PACKAGE", s.types.Name(), 1))); err != nil {
+	if err := replaced.Put(filepath.Join(s.dir, "mutant.go"), []byte(strings.Replace(switchText, "PACKAGE", s.types.Name(), 1))); err != nil {
 		return nil, "", err
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return nil, "", err
-	}
-	file := filepath.Join(folder, "overlay.json")
-	return mutants, file, os.WriteFile(file, overlay, 0o644)
+	file, err := replaced.Write()
+	return mutants, file, err
 }
 
 // goTool runs the Go tool and returns what it prints.
